@@ -22,6 +22,8 @@ class Read:
     chunks: dict[str, dict[str, Any]]
     rows: list[dict[str, Any]] = field(default_factory=list)
     """The list of clusters, a record each."""
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    """The list of pairs, a record each; ``a`` and ``b`` are ids, ``source_a`` and ``source_b`` numbers or None."""
 
     def page(self, number: int) -> tuple[dict[str, Any], list[str]]:
         """A cluster, and the text of each of its members, gaps of long ones left out."""
@@ -49,14 +51,31 @@ def read_report(path: Path) -> Read:
             assert match[1] == file.stem
             chunks[match[1]] = json.loads(match[2])
     read = Read(meta, chunks)
-    columns = ("keeper", "size", "least", "mean", "source", "opening", "page")
+    columns = ("keeper", "size", "least", "mean", "highest", "source", "opening", "page")
     for name in sorted(name for name in chunks if name.startswith("clusters-")):
         chunk = chunks[name]
         assert chunk["first"] == len(read.rows)
         read.rows.extend(
             dict(zip(columns, row, strict=True)) for row in zip(*(chunk[each] for each in columns), strict=True)
         )
+    for name in sorted(name for name in chunks if name.startswith("pairs-")):
+        chunk = chunks[name]
+        assert chunk["first"] == len(read.pairs)
+        read.pairs.extend(pair_rows(chunk))
     return read
+
+
+def pair_rows(chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a chunk of the list of pairs."""
+    rows = []
+    for i in range(len(chunk["a"])):
+        row = {name: chunk[name][i] for name in chunk if name not in ("first", "documents", "sources", "a", "b")}
+        for side in ("a", "b"):
+            number = chunk[side][i]
+            row[side] = chunk["documents"][number]
+            row[f"source_{side}"] = chunk["sources"][number] if chunk["sources"] else None
+        rows.append(row)
+    return rows
 
 
 def bins(similarities: Sequence[float], edges: Sequence[float]) -> tuple[list[int], int]:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from neardup import tuning
 from neardup.engine.reading.template import Template, passages_of
 from neardup.engine.results.passages import Marker
-from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions, Shingle
 from neardup.session import Run
 from neardup.stages.shingle import shingles

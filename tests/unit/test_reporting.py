@@ -31,8 +31,8 @@ from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.spool import resident_memory
 from neardup.tasks.report import pages
-from neardup.tasks.report.clusters import FAR, NEAR, RANDOM
-from neardup.tasks.report.curve import count_pairs, link_at, steps
+from neardup.tasks.report.clusters import FAR, NEAR, RANDOM, order_clusters
+from neardup.tasks.report.curve import count_pairs, link_at, similarity_edges, steps
 from neardup.tasks.report.public import report
 from neardup.tasks.report.report_input import Asked, report_input
 
@@ -74,7 +74,9 @@ def test_the_curve_says_what_a_search_at_each_threshold_finds(texts: list[str], 
     with Run(open_inputs(texts), spec, RunOptions(threads=1)) as run:
         basis, _ = report_input(run, Asked(link=link))
         thresholds = steps(0.25, 0)
-        pairs, linked = count_pairs(basis, None, thresholds).pairs, link_at(basis, thresholds)
+        groups = order_clusters(basis.found.members)
+        pairs = count_pairs(basis, groups, None, thresholds, similarity_edges(0.25)).pairs
+        linked = link_at(basis, thresholds)
     for at in sorted({0, thresholds.size - 1, data.draw(st.integers(0, thresholds.size - 1))}):
         found = neardup.find(texts, shingle="char:2", threshold=float(thresholds[at]), link=link, exact=True, **ONE)
         clusters = found.summary.clusters
@@ -522,7 +524,8 @@ def test_many_sources_become_others(tmp_path: Path) -> None:
 def test_nothing_found_is_a_report_too(tmp_path: Path, texts: list[str]) -> None:
     read = made(texts, tmp_path)
     assert read.rows == []
-    assert read.meta["clusters"] == {"total": 0, "listed": 0, "chunk": 2000, "chunks": 0}
+    assert read.meta["clusters"] == {"total": 0, "listed": 0, "chunk": 2000, "chunks": 0, "best": []}
+    assert read.pairs == []
     assert set(read.meta["curve"]["pairs"]) <= {0, 1}
 
 

@@ -6,6 +6,7 @@ curve          pairs, clusters and removals at every threshold, and pairs in bin
 clusters       the clusters in order, which of them get a page, and which members and pairs are shown there
 origins        the source of each document, and pairs of sources
 originals      the texts as they were written, from a second reading of the inputs, and where they are kept
+ranking        the list of pairs, the most similar first
 pages          the pages of clusters in chunks, within the size of the report, and their list
 facts          the numbers in words
 build          all of it, in order, written

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from neardup.pages.site.write import write_site
-from neardup.params import CLEANING
+from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
 from neardup.tasks.audit.outcome import Audit
-from neardup.tasks.report.clusters import choose_clusters, find_mates, order_clusters
-from neardup.tasks.report.curve import Count, count_pairs, link_at, steps
-from neardup.tasks.report.facts import audit_of, curve_note, facts, limits
+from neardup.tasks.report.clusters import Groups, choose_clusters, find_mates, order_clusters
+from neardup.tasks.report.curve import Count, count_pairs, link_at, similarity_edges, steps
+from neardup.tasks.report.facts import audit_of, curve_note, facts, limits, words
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
-from neardup.tasks.report.pages import LISTED_CHUNK, Contents, list_clusters, make_pages
+from neardup.tasks.report.pages import LISTED_CHUNK, Contents, best_clusters, list_clusters, make_pages
 from neardup.tasks.report.report_input import ReportInput
 from neardup.tasks.report.verdicts import Verdict
 from neardup.tasks.report.wanted import Wanted
 
 MOST_LISTED = 100_000
 """Clusters that are listed."""
-LISTED_BYTES = 260
+LISTED_BYTES = 280
 """What a cluster takes in the list, about."""
 FRAME_BYTES = 500_000
 """What the pages take without data, about."""
@@ -66,12 +66,14 @@ def build(
     with stages.stage("count", None, ""):
         origins = None if basis.pseudonyms is not None else find_origins(run, check_pattern(wanted.sources))
         rows = sum(len(piece) for piece in basis.search.pairs.pieces())
-        thresholds = steps(run.spec.threshold, rows)
-        count = count_pairs(basis, origins, thresholds)
+        thresholds, edges = steps(run.spec.threshold, rows), similarity_edges(run.spec.threshold, pairs=rows)
+        groups = order_clusters(basis.found.members)
+        count = count_pairs(basis, groups, origins, thresholds, edges)
         linked = link_at(basis, thresholds)
-    contents, budget = _contents(basis, origins, wanted.limit)
+    contents, budget = _contents(basis, groups, origins, wanted.limit)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
+        ranked = pages.listed.rank(by_share=wanted.purpose == COPYING)
     summary = basis.summary(count.total)
     faults = run.provenance.faults[:FAULTS_SHOWN] if basis.pseudonyms is None else []
     meta: dict[str, Any] = {
@@ -83,7 +85,8 @@ def build(
         "recall": summary.recall,
         "spec_id": summary.spec_id,
         "spec": {name: value for name, value in summary.spec.items() if name not in ("version", "id")},
-        "facts": facts(basis, summary, linked, audit),
+        "words": words(summary, linked),
+        "facts": facts(basis, summary, audit),
         "faults": [str(fault) for fault in faults],
         "faults_left_out": run.provenance.bad - len(faults),
         "audit": audit_of(audit),
@@ -91,8 +94,11 @@ def build(
             "documents": summary.documents,
             "pairs": count.total,
             "clusters": summary.clusters,
+            "clustered": summary.clusters + int(linked.removed[0]),
             "removed": int(linked.removed[0]),
         },
+        "highest": float(count.highest.max(initial=0.0)),
+        "pairs": ranked.about(basis, origins, count.total),
         "curve": {
             "t": count.thresholds.tolist(),
             "pairs": count.pairs.tolist(),
@@ -107,20 +113,23 @@ def build(
             "listed": contents.listed,
             "chunk": LISTED_CHUNK,
             "chunks": -(-contents.listed // LISTED_CHUNK),
+            "best": best_clusters(contents, count.highest),
         },
-        "limits": limits(contents, pages, apart=count.apart, size=wanted.limit),
+        "limits": limits(contents, pages, found=count.total, apart=count.apart, size=wanted.limit),
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
-        for chunk in chain(list_clusters(contents, pages.page), pages.packed()):
+        listed = list_clusters(contents, pages.page, count.highest)
+        for chunk in chain(ranked.chunks(basis, origins), listed, pages.packed()):
             yield chunk
             run.observer.advance(1)
 
-    run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.chunks), "files")
+    files = meta["pairs"]["chunks"] + meta["clusters"]["chunks"] + len(pages.chunks)
+    run.observer.stage("report", files, "files")
     with stages.stage("write"):
         written = write_site(Path(output), meta, chunks(), single_file=wanted.single_file)
-    contents.originals.blobs.drop()
-    pages.chunks.drop()
+    for held in (contents.originals.blobs, pages.chunks, ranked.snippets):
+        held.drop()
     return Reported(written.path, written.files, written.bytes, basis.summary(count.total))
 
 
@@ -132,10 +141,9 @@ def _title(basis: ReportInput, wanted: Wanted) -> str:
     return f"{what} in {', '.join(names)}"
 
 
-def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[Contents, int]:
+def _contents(basis: ReportInput, groups: Groups, origins: Origins | None, limit: int) -> tuple[Contents, int]:
     """What the pages are made of, and the bytes that they may have."""
     run, collection = basis.run, basis.search.collection
-    groups = order_clusters(basis.found.members)
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
     with basis.search.stages.stage("again"):
@@ -146,12 +154,13 @@ def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[
 
 
 def _sources(origins: Origins | None, count: Count) -> dict[str, Any] | None:
-    if origins is None or count.between is None:
+    if origins is None or count.between is None or count.sharing is None:
         return None
     return {
         "names": origins.names,
         "documents": origins.documents,
         "pairs": count.between.tolist(),
+        "sharing": count.sharing.tolist(),
         "inside": "On the diagonal are the pairs of two documents of one source.",
         "left_out": origins.left_out,
     }

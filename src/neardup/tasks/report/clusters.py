@@ -33,8 +33,8 @@ SAMPLED = 1 << 18
 """Members whose ids are hashed at a time."""
 LONG = 20_000
 """Characters of a text that are shown, at most; longer ones are shown in windows."""
-MEMBER_BYTES, PAIR_BYTES = 110, 430
-"""What a member and a pair take in the report at least, beside texts and passages."""
+MEMBER_BYTES, PAIR_BYTES = 110, 600
+"""What a member and a pair take in the report at least, beside texts and passages; a pair with its row of the list."""
 ALLOWANCE = 1.1
 """So many times the size of the report is prepared, for sizes are estimated."""
 MARKING_BYTES = 64
@@ -65,6 +65,13 @@ class Groups:
 
     def __len__(self) -> int:
         return self.keeper.size
+
+    def highest(self) -> F64:
+        """float64[c]: the highest similarity of a member to the keeper, the keeper left out."""
+        if not len(self):
+            return np.empty(0)
+        others = np.where(self.rows == np.repeat(self.keeper, self.size), 0.0, np.nan_to_num(self.similarity))
+        return np.maximum.reduceat(others, self.starts[:-1])
 
 
 def order_clusters(members: Members) -> Groups:

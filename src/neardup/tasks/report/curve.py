@@ -6,6 +6,7 @@ anew of fewer pairs, in the same order of keeping.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,9 +15,10 @@ import numpy as np
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import keeping_order
 from neardup.stages.cluster import Components, Stars
+from neardup.tasks.report.clusters import Groups
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
-from neardup.types import F64, I32, I64
+from neardup.types import F64, I32, I64, Pairs
 
 STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 LEAST_STEPS = 50
@@ -26,9 +28,9 @@ LINKED = 400_000_000
 """Pairs that are linked for all thresholds together, about: some seconds."""
 ROW_BYTES = 13
 """Memory of a row while the pairs of one threshold are linked."""
-WIDTHS = (0.01, 0.005, 0.002, 0.001)
+WIDTHS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 """Widths that the bins of similarity may have: round numbers."""
-LEAST_BINS = 16
+LEAST_BINS, MOST_BINS = 16, 100
 
 
 def steps(threshold: float, pairs: int) -> F64:
@@ -44,12 +46,15 @@ def steps(threshold: float, pairs: int) -> F64:
     return np.unique(np.concatenate(([threshold], between[between > threshold], [1.0])))
 
 
-def similarity_edges(threshold: float, least: float | None = None) -> F64:
+def similarity_edges(threshold: float, least: float | None = None, *, pairs: int | None = None) -> F64:
     """Edges of bins up to 1. The threshold is one of them, so that no bin mixes pairs below it with pairs above.
 
-    The lowest bin may begin at ``least``; it begins at the threshold when None.
+    The lowest bin may begin at ``least``; it begins at the threshold when None. There are about twice the cube root of
+    ``pairs`` bins, from 5 to 100 (the rule of Rice: D. Lane, "Online Statistics Education", histograms), for a bar of
+    one pair or two tells nothing; 16 and more when None.
     """
-    width = next((width for width in WIDTHS if (1.0 - threshold) / width >= LEAST_BINS), WIDTHS[-1])
+    wanted = LEAST_BINS if pairs is None else min(MOST_BINS, max(5, math.ceil(2.0 * pairs ** (1.0 / 3.0))))
+    width = next((width for width in WIDTHS if (1.0 - threshold) / width >= wanted - 0.5), WIDTHS[-1])
     above = max(1, round((1.0 - threshold) / width))
     edges = np.linspace(threshold, 1.0, above + 1) if threshold < 1.0 else np.array([1.0 - width, 1.0])
     if least is None or least >= edges[0]:
@@ -83,8 +88,12 @@ class Count:
     """int64[edges - 1]: pairs below 1."""
     apart: int
     """Pairs of documents that are not in one cluster, which no page shows."""
+    highest: F64
+    """float64[clusters]: similarity of the most similar pair of each, in the order of the report."""
     between: I64 | None = None
     """int64[sources, sources], symmetric: pairs of documents of two sources; on the diagonal of one."""
+    sharing: I64 | None = None
+    """int64[sources, sources]: documents of one source (row) that form a pair with one of the other (column)."""
 
     @property
     def total(self) -> int:
@@ -95,29 +104,56 @@ class Count:
         return int(self.pairs[-1])
 
 
-def count_pairs(basis: ReportInput, origins: Origins | None, thresholds: F64) -> Count:
-    """Count the pairs of all documents by similarity and by source. One pass; memory: 4 bytes a document."""
-    edges = similarity_edges(float(thresholds[0]))
+def count_pairs(basis: ReportInput, groups: Groups, origins: Origins | None, thresholds: F64, edges: F64) -> Count:
+    """Count the pairs of all documents by similarity, by cluster and by source.
+
+    One pass; memory: 4 bytes a document, and 8 where there are sources.
+    """
     reached = np.zeros(thresholds.size, dtype=np.int64)
     bins = np.zeros(edges.size - 1)
-    m = len(origins.names) if origins is not None else 0
-    between = np.zeros(m * m, dtype=np.int64)
+    sources = _BetweenSources(origins) if origins is not None else None
     cluster = np.full(len(basis.search.collection), -1, dtype=np.int32)
-    cluster[basis.found.members.rows] = basis.found.members.label
+    cluster[groups.rows] = np.repeat(np.arange(len(groups), dtype=np.int32), groups.size)
+    highest = groups.highest()
     apart = 0
     for piece in basis.found.pairs.pieces():
-        apart += int(np.count_nonzero(cluster[piece.left] != cluster[piece.right]))
+        own = cluster[piece.left]
+        together = own == cluster[piece.right]
+        apart += int(np.count_nonzero(~together))
+        np.maximum.at(highest, own[together], piece.similarity[together])
         place = np.searchsorted(thresholds, piece.similarity, side="right") - 1
         reached += np.bincount(place, minlength=thresholds.size)
         bins += fold(piece.similarity, edges)
-        if origins is not None:
-            a, b = origins.of[piece.left].astype(np.int64), origins.of[piece.right]
-            between += np.bincount(a * m + b, minlength=m * m)
-    matrix = None
-    if origins is not None:
-        matrix = between.reshape(m, m)
-        matrix = matrix + matrix.T - np.diag(np.diag(matrix))
-    return Count(thresholds, np.cumsum(reached[::-1])[::-1], edges, bins.astype(np.int64), apart, matrix)
+        if sources is not None:
+            sources.add(piece)
+    pairs = np.cumsum(reached[::-1])[::-1]
+    matrices = sources.matrices() if sources is not None else (None, None)
+    return Count(thresholds, pairs, edges, bins.astype(np.int64), apart, highest, *matrices)
+
+
+class _BetweenSources:
+    """Pairs and documents counted by the sources of both ends; there are at most 64 sources."""
+
+    def __init__(self, origins: Origins) -> None:
+        self._of = origins.of
+        self._m = len(origins.names)
+        self._pairs = np.zeros(self._m * self._m, dtype=np.int64)
+        self._met = np.zeros(origins.of.size, dtype=np.uint64)
+        """A bit for each source that a document forms a pair with."""
+
+    def add(self, piece: Pairs) -> None:
+        a, b = self._of[piece.left].astype(np.int64), self._of[piece.right].astype(np.int64)
+        self._pairs += np.bincount(a * self._m + b, minlength=self._pairs.size)
+        np.bitwise_or.at(self._met, piece.left, np.uint64(1) << b.astype(np.uint64))
+        np.bitwise_or.at(self._met, piece.right, np.uint64(1) << a.astype(np.uint64))
+
+    def matrices(self) -> tuple[I64, I64]:
+        """``between`` and ``sharing`` of a Count."""
+        m = self._m
+        matrix = self._pairs.reshape(m, m)
+        met = [(self._met >> np.uint64(j)) & np.uint64(1) for j in range(m)]
+        sharing = [np.bincount(self._of, weights=each, minlength=m) for each in met]
+        return matrix + matrix.T - np.diag(np.diag(matrix)), np.stack(sharing, axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from neardup.inputs.columns import column_words
 from neardup.inputs.passed import passed_words
 from neardup.params import CONTAINMENT, as_options
 from neardup.result import Summary
-from neardup.shown import counted, megabytes, similarity_text
+from neardup.shown import counted, megabytes
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.pages import Contents, Pages
+from neardup.tasks.report.ranking import thousandths
 from neardup.tasks.report.report_input import ReportInput
 
 MEASURES = {
@@ -28,35 +29,55 @@ RULES = {
 }
 
 
-def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | None) -> list[list[str]]:
-    """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
+def words(summary: Summary, linked: Linked) -> dict[str, str]:
+    """The words of the pages that depend on what a report is for."""
+    removed = int(linked.removed[0])
+    share = f" ({thousandths(removed / summary.documents) / 10:.1f}%)" if summary.documents else ""
+    return {
+        "keeper": "representative",
+        "removed": "Documents removed",
+        "outcome": (
+            f"If one document of each cluster is kept, {counted(removed, 'document')} "
+            f"{'is' if removed == 1 else 'are'} removed{share}."
+        ),
+    }
+
+
+def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[list[str]]:
+    """The rows of the summary, label and text; what is zero has none.
+
+    What the page says above them, or as the recall, is not said again. Nothing here depends on the machine or on how
+    the work was done.
+    """
     example = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids else ""
-    clustered = summary.clusters + int(linked.removed[0])
-    source = "" if basis.pairs_from is None else f", read from {basis.pairs_from}"
+    left_out = [
+        *([counted(summary.bad, "bad record")] if summary.bad else []),
+        *([counted(summary.blank, "blank line")] if summary.blank else []),
+    ]
     rows = [
         ("inputs", ", ".join(basis.run.reader.sources)),
-        ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
-        ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
+        ("text", megabytes(summary.bytes)),
+        *([("left out", ", ".join(left_out))] if left_out else []),
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
-        *([("columns", words)] if (words := column_words(summary.columns)) else []),
-        ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
-        ("short", f"{counted(summary.short, 'document')} of less than one shingle, {_short(basis)}"),
-        ("repeated ids", f"{counted(summary.duplicate_ids, 'document')} with an id seen before{example}"),
-        ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
+        *([("columns", text)] if (text := column_words(summary.columns)) else []),
+        *_documents("empty", summary.empty, "without a shingle, in no pair"),
+        *_documents("short", summary.short, f"of less than one shingle, {_short(basis)}"),
+        *_documents("repeated ids", summary.duplicate_ids, f"with an id seen before{example}"),
+        *_documents("exact copies", summary.exact_copies, "with the text of an earlier one"),
         ("measure", MEASURES[basis.run.spec.measure]),
-        ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{source}"),
-        (
-            "clusters",
-            f"{summary.clusters:,} with {counted(clustered, 'document')}; {summary.link}: {RULES[summary.link]}",
-        ),
-        ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
+        *([("pairs", f"read from {basis.pairs_from}")] if basis.pairs_from is not None else []),
+        ("clusters", f"{summary.link}: {RULES[summary.link]}"),
         *([("settings", str(summary.preset))] if summary.preset is not None else []),
-        ("recall", _recall(basis, summary)),
         *([] if audit is None else [("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} sampled)")]),
         *_skipped(basis, summary),
         *(("hint", _hint(hint)) for hint in summary.hints),
     ]
     return [[label, text] for label, text in rows]
+
+
+def _documents(label: str, number: int, what: str) -> list[tuple[str, str]]:
+    """The row that counts documents of a kind; none where there are none."""
+    return [(label, f"{counted(number, 'document')} {what}")] if number else []
 
 
 def _hint(hint: Hint) -> str:
@@ -86,33 +107,17 @@ def _short(basis: ReportInput) -> str:
     return f"{basis.run.spec.sketched}, by which candidates are found: compared with those of the same words only"
 
 
-def _recall(basis: ReportInput, summary: Summary) -> str:
-    if summary.recall is None:
-        return (
-            f"not promised: candidates were found by {basis.run.spec.candidates_by} ({summary.bands} bands, "
-            f"{summary.slots} slots, {summary.sketch})"
-        )
-    if basis.run.spec.exact:
-        return "1: all pairs were looked for exactly, and none is missed"
-    return (
-        f"{similarity_text(summary.recall, 0.0)} promised for a pair at {summary.threshold:g}, more above"
-        f" ({summary.bands} bands, {summary.slots} slots, {summary.sketch})"
-    )
-
-
 def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
     """Documents whose pairs are not all listed."""
     if basis.pairs_from is not None:
         return [("crowds", "a file of pairs does not name them; leaders were recognised by their many pairs")]
-    leaders = "with their leader only"
+    crowds = counted(summary.crowds, "crowd")
     return [
-        (
-            "crowds",
-            f"{counted(summary.crowds, 'crowd')} of {counted(summary.crowd_documents, 'document')}, paired {leaders}",
-        ),
-        (
-            "overfull",
-            f"{counted(summary.overfull, 'document')} in groups too large to pair up: recall not promised",
+        *_documents("overfull", summary.overfull, "in groups too large to pair up: recall not promised"),
+        *(
+            [("crowds", f"{crowds} of {counted(summary.crowd_documents, 'document')}, paired with their leader only")]
+            if summary.crowds
+            else []
         ),
     ]
 
@@ -138,8 +143,8 @@ def curve_note(basis: ReportInput, count: Count, most: int) -> str:
     return note
 
 
-def limits(contents: Contents, pages: Pages, *, apart: int, size: int) -> list[str]:
-    """Everything that is left out of the pages, and why: a sentence each."""
+def limits(contents: Contents, pages: Pages, *, found: int, apart: int, size: int) -> list[str]:
+    """Everything that is left out of the pages, and why: a sentence each. ``found`` and ``apart`` count pairs."""
     groups, listed, paged_clusters = contents.groups, contents.listed, contents.paged
     told: list[str] = []
     paged = pages.page.size
@@ -147,6 +152,12 @@ def limits(contents: Contents, pages: Pages, *, apart: int, size: int) -> list[s
         told.append(
             f"Found and on no page: {counted(apart, 'pair')} of documents in different clusters. --link "
             "connected (link=) puts documents that form a pair into one cluster."
+        )
+    if len(pages.listed) + apart < found:
+        left_out = found - apart - len(pages.listed)
+        told.append(
+            f"Of the pairs of documents in one cluster {len(pages.listed):,} have a page and are listed; "
+            f"{counted(left_out, 'pair')} {'has' if left_out == 1 else 'have'} none."
         )
     if listed < len(groups):
         told.append(f"The {listed:,} largest of {len(groups):,} clusters are listed.")

@@ -178,5 +178,10 @@ def _opening(blob: bytes, is_items: bool) -> str:
     """The first words of a text, white space made single spaces."""
     head = blob[:_OPENING_BYTES]
     text = as_text(head, is_items=True) if is_items else head.decode("utf-8", "ignore")
+    return beginning(text, OPENING, is_cut=len(head) < len(blob))
+
+
+def beginning(text: str, most: int, *, is_cut: bool) -> str:
+    """At most so many characters of a text, white space made single spaces; ``is_cut``: there was more of it."""
     text = " ".join(text.split())
-    return text if len(text) <= OPENING and len(head) == len(blob) else text[:OPENING].rstrip() + "…"
+    return text if len(text) <= most and not (is_cut and text) else text[:most].rstrip() + "…"

@@ -1,5 +1,7 @@
 """The chunks of a report: the list of clusters, and their pages, packed until the size of the report is spent.
 
+The found pairs of the pages are gathered for the list of pairs (``ranking``).
+
 On a page the passages that pairs of members share are marked in their texts.
 """
 
@@ -27,16 +29,19 @@ from neardup.stages.passages import Occurrences, Span
 from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClusters
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
+from neardup.tasks.report.ranking import PairList, PairRow, row_bytes, snippet, thousandths
 from neardup.tasks.report.report_input import ReportInput
 from neardup.tasks.report.roles import ROLES
 from neardup.tasks.report.verdicts import text_hash
-from neardup.types import I64
+from neardup.types import F64, I64
 
 Trio = tuple[int, int, float]
 """Two members of a cluster, by their place among those shown, and their similarity."""
 
 LISTED_CHUNK = 2000
 """Clusters listed in a chunk."""
+BEST_CLUSTERS = 6
+"""Clusters that the summary shows."""
 PAGES_BYTES = 400_000
 """Estimated size of a chunk of pages: small enough to be loaded at once, large enough not to make too many files."""
 FULL_MEMBERS = 20
@@ -66,6 +71,10 @@ class Job:
     """Of each member shown, as it was written; None: not shown, for the texts of the cluster are very long."""
     pairs: list[Trio]
     """Those that get a page, in order."""
+    found: set[tuple[int, int]]
+    """Pairs of members shown that the search found."""
+    rows: list[int]
+    """The documents of the members shown."""
     is_full: bool
     """Whether the similarities of all members shown with each other are in ``cluster``."""
 
@@ -79,9 +88,11 @@ class Pages:
     page: NDArray[np.int32]
     """int32[clusters with a page]: the chunk of each; the clusters are the first of the report."""
     size: int
-    """Bytes of all chunks."""
+    """Bytes of all chunks, and of the rows of their pairs in the list of pairs."""
     partial: int
     """Pages on which the similarities of some pairs of members shown are left out."""
+    listed: PairList
+    """The found pairs that have a page."""
 
     def packed(self) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of each chunk."""
@@ -126,7 +137,8 @@ class Contents:
             part = slice(first, first + len(each))
             first += len(each)
             size, similarity = int(self.groups.size[number]), each.similarity.tolist()
-            found = [(i, j, s) for i, j, s in self.mates.of(number) if i]
+            mates = list(self.mates.of(number))
+            found = [mate for mate in mates if mate[0]]
             with_keeper = [(0, j, similarity[j]) for j in range(1, len(each)) if not isnan(similarity[j])]
             pairs = self._paged(number, with_keeper, found)
             people = self.basis.people
@@ -153,7 +165,9 @@ class Contents:
                     number in compared, len(with_keeper) + len(found) - len(pairs), self.basis.search.pairing
                 ),
             }
-            jobs.append(Job(number, cluster, self._texts(number, pairs), pairs, number in compared))
+            ends = {(i, j) for i, j, _ in mates}
+            texts = self._texts(number, pairs)
+            jobs.append(Job(number, cluster, texts, pairs, ends, each.rows.tolist(), number in compared))
         return jobs
 
     def _texts(self, number: int, pairs: list[Trio]) -> list[str | None]:
@@ -238,10 +252,20 @@ class _Text:
     """Passages of each pair that it is shown in; of long texts only."""
 
 
-def _mark(
-    job: Job, spec: Spec, template: Sequence[str], pairs_from: str | None, first: int
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The page of a cluster and its texts, numbered from ``first``, as JSON values. O(text of each pair).
+@dataclass(slots=True)
+class _Marked:
+    """What a chunk of pages is packed from, and the rows of its pairs."""
+
+    clusters: dict[str, Any] = field(default_factory=dict)
+    texts: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[PairRow] = field(default_factory=list)
+    snippets: list[bytes] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Of the two documents of each row."""
+
+
+def _mark(job: Job, spec: Spec, template: Sequence[str], pairs_from: str | None, marked: _Marked) -> None:
+    """Add the page of a cluster, its texts and the rows of its found pairs. O(text of each pair).
 
     InputError where the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
     """
@@ -250,11 +274,13 @@ def _mark(
     of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in job.texts]
     texts = [_Text(text) for text in numbers]
     known: dict[tuple[int, int], dict[str, Any]] = {}
-    pairs = []
+    openings: dict[tuple[int, int], bytes] = {}
+    pairs: list[dict[str, Any]] = []
     for a, b, similarity in job.pairs:
         key = (of[a], of[b])
         if key not in known:
             known[key] = _pair(marker, texts[key[0]], texts[key[1]], spec.measure)
+            openings[key] = snippet(texts[key[0]].text, known[key]["longest"])
             _forget(texts, key[0])
         data = known[key]
         if data["similarity"] != similarity and spec.shingle.kind != "item":
@@ -264,8 +290,19 @@ def _mark(
                 f"the documents {first_id} and {second_id} have a similarity of {data['similarity']}, and {who} "
                 f"{similarity}. Give the texts with which the pairs were found."
             )
+        if (a, b) in job.found:
+            place, longest = len(pairs), data["longest"][0]
+            contained = max(data["a_in_b"], data["b_in_a"])
+            contained = max(data["a_in_b"], data["b_in_a"])
+            shares = thousandths(data["covered"][0]), thousandths(data["covered"][1])
+            marked.rows.append(
+                PairRow(job.number, place, job.rows[a], job.rows[b], similarity, contained, *shares, longest)
+            )
+            marked.snippets.append(openings[key])
+            marked.names += (job.cluster["members"][a]["id"], job.cluster["members"][b]["id"])
         pairs.append({"a": a, "b": b, **data})
-    shown = [
+    first = len(marked.texts)
+    marked.texts += [
         {
             **text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG),
             "hash": text_hash(each.text),
@@ -277,7 +314,7 @@ def _mark(
         {**member, "text": -1 if number < 0 else first + number}
         for member, number in zip(job.cluster["members"], of, strict=True)
     ]
-    return {**job.cluster, "members": members, "pairs": pairs}, shown
+    marked.clusters[str(job.number)] = {**job.cluster, "members": members, "pairs": pairs}
 
 
 def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
@@ -309,41 +346,49 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
     """
     run, pairs_from = contents.basis.run, contents.basis.pairs_from
     template = run.template.passages if run.template is not None else ()
-    pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0)
+    listed = PairList.empty(run.space)
+    pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0, listed)
     page: list[int] = []
     run.observer.stage("pages", len(contents.paged.shown), "clusters")
     alone = Lock()
 
-    def work(jobs: list[Job]) -> tuple[list[Job], bytes]:
+    def work(jobs: list[Job]) -> tuple[list[Job], bytes, _Marked]:
         heavy = sum(member["characters"] for job in jobs for member in job.cluster["members"]) > HEAVY
-        clusters: dict[str, Any] = {}
-        texts: list[dict[str, Any]] = []
+        marked = _Marked()
         with alone if heavy else nullcontext():
             for job in jobs:
-                clusters[str(job.number)], shown = _mark(job, run.spec, template, pairs_from, len(texts))
-                texts += shown
-            return jobs, json_bytes({"clusters": clusters, "texts": texts})
+                _mark(job, run.spec, template, pairs_from, marked)
+            data = json_bytes({"clusters": marked.clusters, "texts": marked.texts})
+            marked.clusters, marked.texts = {}, []
+            return jobs, data, marked
 
     threads = run.space.budget.threads(run.threads)
     jobs_of_chunks = contents.jobs(min(PAGES_BYTES, budget // 8))
-    for jobs, data in in_order(work, jobs_of_chunks, threads=threads, ahead=threads):
-        if pages.size + len(data) > budget:
+    for jobs, data, marked in in_order(work, jobs_of_chunks, threads=threads, ahead=threads):
+        size = len(data) + row_bytes(marked.names, marked.snippets)
+        if pages.size + size > budget:
             break
+        pages.listed.add(marked.rows, marked.snippets)
         page += [len(pages.chunks)] * len(jobs)
         pages.chunks.add([data])
-        pages.size += len(data)
+        pages.size += size
         pages.partial += sum(not job.is_full for job in jobs)
         run.observer.advance(len(jobs))
     pages.page = np.array(page, dtype=np.int32)
     return pages
 
 
-def list_clusters(contents: Contents, page: NDArray[np.int32]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The chunks of the list of clusters."""
-    groups, origins, listed = contents.groups, contents.origins, contents.listed
-    by_row = np.argsort(groups.keeper[:listed], kind="stable")
+def _opening_places(groups: Groups, listed: int) -> I64:
+    """int64[listed]: where the beginning of each keeper's text is among those that were read, which are by row."""
     place = np.empty(listed, dtype=np.int64)
-    place[by_row] = np.arange(listed)
+    place[np.argsort(groups.keeper[:listed], kind="stable")] = np.arange(listed)
+    return place
+
+
+def list_clusters(contents: Contents, page: NDArray[np.int32], highest: F64) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The chunks of the list of clusters; ``highest`` is the similarity of the highest pair of each."""
+    groups, origins, listed = contents.groups, contents.origins, contents.listed
+    place = _opening_places(groups, listed)
     for chunk, first in enumerate(range(0, listed, LISTED_CHUNK)):
         part = slice(first, min(first + LISTED_CHUNK, listed))
         keeper = groups.keeper[part]
@@ -356,8 +401,24 @@ def list_clusters(contents: Contents, page: NDArray[np.int32]) -> Iterator[tuple
                 "size": groups.size[part].tolist(),
                 "least": groups.least[part].tolist(),
                 "mean": groups.mean[part].tolist(),
+                "highest": highest[part].tolist(),
                 "source": origins.of[keeper].tolist() if origins is not None else [-1] * keeper.size,
                 "opening": [contents.originals.openings[i] for i in place[part].tolist()],
                 "page": pages + [-1] * (keeper.size - len(pages)),
             },
         )
+
+
+def best_clusters(contents: Contents, highest: F64) -> list[dict[str, Any]]:
+    """The listed clusters of the highest pairs, for the summary; of those that are alike the larger first."""
+    listed, groups = contents.listed, contents.groups
+    chosen = np.argsort(-highest[:listed], kind="stable")[:BEST_CLUSTERS]
+    place = _opening_places(groups, listed)[chosen]
+    columns = {
+        "number": chosen.tolist(),
+        "keeper": contents.basis.names(groups.keeper[chosen]),
+        "size": groups.size[chosen].tolist(),
+        "highest": highest[chosen].tolist(),
+        "opening": [contents.originals.openings[i] for i in place.tolist()],
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
