@@ -15,14 +15,15 @@ from neardup.pages.site.write import write_site
 from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
 from neardup.tasks.audit.outcome import Audit
-from neardup.tasks.report.clusters import Groups, choose_clusters, find_mates, order_clusters
+from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, count_pairs, link_at, similarity_edges, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits, words
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, best_clusters, list_clusters, make_pages
+from neardup.tasks.report.people_list import NAME, list_people
 from neardup.tasks.report.report_input import ReportInput
-from neardup.tasks.report.verdicts import Verdict
+from neardup.tasks.report.verdicts import Verdict, verdict_data
 from neardup.tasks.report.wanted import Wanted
 
 MOST_LISTED = 100_000
@@ -70,7 +71,7 @@ def build(
         groups = order_clusters(basis.found.members)
         count = count_pairs(basis, groups, origins, thresholds, edges)
         linked = link_at(basis, thresholds)
-    contents, budget = _contents(basis, groups, origins, wanted.limit)
+    contents, budget = _contents(basis, groups, origins, wanted)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
         ranked = pages.listed.rank(by_share=wanted.purpose == COPYING)
@@ -85,7 +86,7 @@ def build(
         "recall": summary.recall,
         "spec_id": summary.spec_id,
         "spec": {name: value for name, value in summary.spec.items() if name not in ("version", "id")},
-        "words": words(summary, linked),
+        "words": words(basis, summary, linked, wanted.purpose, ranked.most),
         "facts": facts(basis, summary, audit),
         "faults": [str(fault) for fault in faults],
         "faults_left_out": run.provenance.bad - len(faults),
@@ -98,7 +99,11 @@ def build(
             "removed": int(linked.removed[0]),
         },
         "highest": float(count.highest.max(initial=0.0)),
-        "pairs": ranked.about(basis, origins, count.total),
+        "pairs": ranked.about(basis, origins, contents.originals, count.total),
+        "people": {"count": basis.people.submitting(), "grouped": basis.people.is_grouped},
+        "pseudonyms": basis.pseudonyms is not None,
+        "shared": ranked.most,
+        "verdicts": verdict_data(verdicts),
         "curve": {
             "t": count.thresholds.tolist(),
             "pairs": count.pairs.tolist(),
@@ -106,7 +111,7 @@ def build(
             "removed": linked.removed.tolist(),
         },
         "bins": {"edges": count.edges.tolist(), "counts": count.bins.tolist(), "identical": count.identical},
-        "curve_note": curve_note(basis, count, steps(run.spec.threshold, 0).size),
+        "curve_note": curve_note(basis, count, steps(run.spec.threshold, 0).size, wanted.purpose),
         "sources": _sources(origins, count),
         "clusters": {
             "total": len(contents.groups),
@@ -119,12 +124,13 @@ def build(
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
+        people = [(NAME, list_people(basis, ranked))] if wanted.purpose == COPYING else []
         listed = list_clusters(contents, pages.page, count.highest)
-        for chunk in chain(ranked.chunks(basis, origins), listed, pages.packed()):
+        for chunk in chain(ranked.chunks(basis, origins, contents.originals), people, listed, pages.packed()):
             yield chunk
             run.observer.advance(1)
 
-    files = meta["pairs"]["chunks"] + meta["clusters"]["chunks"] + len(pages.chunks)
+    files = meta["pairs"]["chunks"] + int(wanted.purpose == COPYING) + meta["clusters"]["chunks"] + len(pages.chunks)
     run.observer.stage("report", files, "files")
     with stages.stage("write"):
         written = write_site(Path(output), meta, chunks(), single_file=wanted.single_file)
@@ -141,16 +147,18 @@ def _title(basis: ReportInput, wanted: Wanted) -> str:
     return f"{what} in {', '.join(names)}"
 
 
-def _contents(basis: ReportInput, groups: Groups, origins: Origins | None, limit: int) -> tuple[Contents, int]:
+def _contents(basis: ReportInput, groups: Groups, origins: Origins | None, wanted: Wanted) -> tuple[Contents, int]:
     """What the pages are made of, and the bytes that they may have."""
-    run, collection = basis.run, basis.search.collection
+    run, collection, limit = basis.run, basis.search.collection, wanted.limit
+    depth = DEPTHS[wanted.purpose]
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
     with basis.search.stages.stage("again"):
-        paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget)
+        best = best_of(basis.found.pairs, len(collection)) if depth.by_pairs else None
+        paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget, depth=depth, best=best)
         mates = find_mates(basis.found.pairs, paged.shown, len(collection))
         originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))
-    return Contents(basis, groups, listed, origins, paged, mates, originals), budget
+    return Contents(basis, groups, listed, origins, paged, mates, originals, depth), budget
 
 
 def _sources(origins: Origins | None, count: Count) -> dict[str, Any] | None:

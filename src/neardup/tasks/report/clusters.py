@@ -20,11 +20,10 @@ from neardup.engine.results.pairs import PairStore
 from neardup.errors import InputError
 from neardup.inputs.batches import documents_from
 from neardup.inputs.names import Ids
+from neardup.params import CLEANING, COPYING
 from neardup.stages.sketch import fingerprints
 from neardup.types import F64, I32, I64
 
-MOST_WHOLE = 40
-"""Members of a cluster that is shown whole."""
 NEAR, FAR, RANDOM = 15, 15, 10
 """Members of a larger one that are shown beside its keeper: those nearest to it, those farthest, and some others."""
 KINDS = ("keeper", "all", "near", "far", "random")
@@ -43,6 +42,21 @@ BLOCK = 512
 """Clusters looked at together."""
 MARKED = 2_000_000_000
 """Bytes of text that are looked through for passages, about: some minutes. A text counts once for each pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much of a large cluster is shown."""
+
+    members: int
+    """Members up to which a cluster is shown whole."""
+    pairs: int
+    """Found pairs, beside those with the keeper, that get a page."""
+    by_pairs: bool
+    """Of a larger cluster: the members of the most similar pairs, and not a sample of the cluster."""
+
+
+DEPTHS = {CLEANING: Depth(40, 60, False), COPYING: Depth(120, 7200, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +123,22 @@ class Shown:
         return self.rows.size
 
 
-def _show(groups: Groups, number: int, ids: Ids) -> Shown:
-    """Choose the members of a cluster that are shown: all of up to MOST_WHOLE.
+def _show(groups: Groups, number: int, ids: Ids, depth: Depth, best: F64 | None) -> Shown:
+    """Choose the members of a cluster that are shown: all, up to the ``depth``.
 
     Of a larger one: the keeper, the nearest to it and the farthest, with ties decided by a hash of their ids, and of
     the rest those whose ids have the least hash. So shuffling the input changes nothing where ids are the documents'
-    own. Each part is in the order of falling similarity.
+    own. Each part is in the order of falling similarity. With ``best``, float64[n], of a larger one those are shown
+    whose best pairs are the most similar.
     """
     part = slice(int(groups.starts[number]), int(groups.starts[number + 1]))
     rows, similarity = groups.rows[part].astype(np.int64), groups.similarity[part]
     keeper = int(np.searchsorted(rows, groups.keeper[number]))
-    if rows.size <= MOST_WHOLE:
+    if best is not None and rows.size > depth.members:
+        order = np.lexsort((rows, -best[rows]))
+        kept = np.sort(np.concatenate(([keeper], order[order != keeper][: depth.members - 1])))
+        rows, similarity, keeper = rows[kept], similarity[kept], int(np.searchsorted(kept, keeper))
+    if rows.size <= depth.members:
         order = np.lexsort((rows, -similarity))  # NaN at the end
         order = np.concatenate(([keeper], order[order != keeper]))
         kinds = np.full(rows.size, _ALL, dtype=np.int8)
@@ -153,12 +172,26 @@ class PagedClusters:
         return np.sort(np.concatenate([np.empty(0, np.int64), *(each.rows for each in self.shown)]))
 
 
-def choose_clusters(groups: Groups, most: int, ids: Ids, collection: Collection, *, budget: int) -> PagedClusters:
-    """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most."""
+def choose_clusters(
+    groups: Groups,
+    most: int,
+    ids: Ids,
+    collection: Collection,
+    *,
+    budget: int,
+    depth: Depth = DEPTHS[CLEANING],
+    best: F64 | None = None,
+) -> PagedClusters:
+    """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most.
+
+    ``best`` is float64[n], the similarity of each document's best pair, where the depth asks for it.
+    """
     chosen = PagedClusters()
     left, to_mark = ALLOWANCE * budget, MARKED
     for first in range(0, min(most, len(groups)), BLOCK):
-        block = [_show(groups, number, ids) for number in range(first, min(first + BLOCK, most, len(groups)))]
+        block = [
+            _show(groups, number, ids, depth, best) for number in range(first, min(first + BLOCK, most, len(groups)))
+        ]
         lengths = collection.texts.lengths(np.concatenate([each.rows for each in block]))
         cuts = np.cumsum([len(each) for each in block])[:-1]
         for each, length in zip(block, np.split(lengths, cuts), strict=True):
@@ -210,6 +243,15 @@ class Mates:
         """The pairs of one cluster, by their members."""
         part = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return zip(self.first[part].tolist(), self.second[part].tolist(), self.similarity[part].tolist(), strict=True)
+
+
+def best_of(pairs: PairStore, n: int) -> F64:
+    """float64[n]: the similarity of the best pair of each document; 0 of those that have none. One pass."""
+    best = np.zeros(n)
+    for piece in pairs.pieces():
+        np.maximum.at(best, piece.left, piece.similarity)
+        np.maximum.at(best, piece.right, piece.similarity)
+    return best
 
 
 def find_mates(pairs: PairStore, shown: list[Shown], n: int) -> Mates:

@@ -24,9 +24,9 @@ from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.pages.pairs import pair_data, text_data, union
 from neardup.pages.site.render import json_bytes
-from neardup.params import Spec
+from neardup.params import CLEANING, Spec
 from neardup.stages.passages import Occurrences, Span
-from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClusters
+from neardup.tasks.report.clusters import DEPTHS, KINDS, LONG, Depth, Groups, Mates, PagedClusters
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.ranking import PairList, PairRow, row_bytes, snippet, thousandths
@@ -52,8 +52,6 @@ FULL_SHINGLES = 1_500_000
 """Shingles of all members of such a cluster: two of them can be compared under any memory limit."""
 HEAVY = 4_000_000
 """Bytes of the texts of a cluster from which it is made by itself, and shows only the texts of its pairs."""
-FOUND_PAIRS = 60
-"""Found pairs of a cluster, beside those with the keeper, that get a page."""
 MARKED_EACH = 100_000_000
 """Bytes of the texts of the pairs of a cluster that are looked through for passages."""
 HELD = 2_000_000
@@ -112,6 +110,7 @@ class Contents:
     paged: PagedClusters
     mates: Mates
     originals: Originals
+    depth: Depth = DEPTHS[CLEANING]
 
     def jobs(self, most: int) -> Iterator[list[Job]]:
         """The clusters of each chunk of pages, which takes about ``most`` bytes."""
@@ -183,7 +182,10 @@ class Contents:
 
     def _paged(self, number: int, with_keeper: list[Trio], found: list[Trio]) -> list[Trio]:
         """The pairs that get a page: with the keeper, then of the found ones the most similar that differ."""
-        found = sorted(found, key=lambda pair: (pair[2] == 1.0, -pair[2], pair[0], pair[1]))[:FOUND_PAIRS]
+        copies_last = not self.depth.by_pairs
+        found = sorted(found, key=lambda pair: (copies_last and pair[2] == 1.0, -pair[2], pair[0], pair[1]))[
+            : self.depth.pairs
+        ]
         lengths = self.paged.lengths[number].tolist()
         left = MARKED_EACH
         pairs: list[Trio] = []

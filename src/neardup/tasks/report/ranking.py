@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.engine.space import Space
-from neardup.tasks.report.originals import BlobStore, beginning
+from neardup.tasks.report.originals import BlobStore, Originals, beginning
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.verdicts import text_hash
 from neardup.types import F64, I64
 
 PAIRS_CHUNK = 2000
@@ -26,7 +27,7 @@ SNIPPET = 90
 """Characters of a shared passage that a row shows."""
 _LOOKED_AT = 4 * SNIPPET
 """Characters that are looked at for them: white space is made single spaces."""
-_ROW_BYTES = 64
+_ROW_BYTES = 130
 """Bytes of a row beside its names and its snippet: its numbers, and what stands between them."""
 
 
@@ -134,7 +135,12 @@ class RankedPairs:
         """float64[p]: what the order is of."""
         return self.contained if self.by_share else self.similarity
 
-    def about(self, basis: ReportInput, origins: Origins | None, total: int) -> dict[str, Any]:
+    @property
+    def most(self) -> float:
+        """The highest share of a smaller document that is in the larger."""
+        return float(self.contained.max(initial=0.0))
+
+    def about(self, basis: ReportInput, origins: Origins | None, originals: Originals, total: int) -> dict[str, Any]:
         """What the pages know before a chunk is loaded: how many pairs, the key of each chunk's first, the first rows.
 
         ``total`` are the pairs that were found.
@@ -146,15 +152,20 @@ class RankedPairs:
             "chunk": PAIRS_CHUNK,
             "chunks": len(starts),
             "starts": [[float(self.key[i]), *self.whole[i, :2].tolist()] for i in starts],
-            "first": self._columns(basis, origins, 0, FIRST_PAIRS),
+            "key": "contained" if self.by_share else "similarity",
+            "first": self._columns(basis, origins, originals, 0, FIRST_PAIRS),
         }
 
-    def chunks(self, basis: ReportInput, origins: Origins | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    def chunks(
+        self, basis: ReportInput, origins: Origins | None, originals: Originals
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Name and columns of each chunk."""
         for number, first in enumerate(range(0, len(self), PAIRS_CHUNK)):
-            yield f"pairs-{number:04d}", self._columns(basis, origins, first, first + PAIRS_CHUNK)
+            yield f"pairs-{number:04d}", self._columns(basis, origins, originals, first, first + PAIRS_CHUNK)
 
-    def _columns(self, basis: ReportInput, origins: Origins | None, first: int, last: int) -> dict[str, Any]:
+    def _columns(
+        self, basis: ReportInput, origins: Origins | None, originals: Originals, first: int, last: int
+    ) -> dict[str, Any]:
         """Some rows by columns; documents, each once, are named by their place in ``documents``."""
         whole = self.whole[first:last]
         rows, place = np.unique(whole[:, 2:4].reshape(-1), return_inverse=True)
@@ -163,6 +174,9 @@ class RankedPairs:
             "first": first,
             "documents": basis.names(rows),
             "sources": origins.of[rows].tolist() if origins is not None else [],
+            "people": basis.people.of[rows].tolist(),
+            "roles": basis.people.role[rows].tolist(),
+            "hashes": [text_hash(text) for text in originals.texts(rows)],
             "a": ends[:, 0].tolist(),
             "b": ends[:, 1].tolist(),
             "similarity": self.similarity[first:last].tolist(),
