@@ -12,26 +12,8 @@ from tests.oracles.report import read_report
 import neardup
 from neardup.cli import main
 
-WORDS = [
-    "the",
-    "quick",
-    "brown",
-    "fox",
-    "jumps",
-    "over",
-    "the",
-    "lazy",
-    "dog",
-    "and",
-    "runs",
-    "far",
-    "away",
-    "into",
-    "the",
-    "deep",
-    "green",
-    "wood",
-]
+FOX = "the quick brown fox jumps over the lazy dog and runs far away into the deep green wood"
+WORDS = FOX.split()
 
 
 @pytest.fixture
