@@ -29,7 +29,7 @@ class Seen:
 
     def check(self) -> None:
         assert not self.console, self.console
-        outside = [url for url in self.requests if not url.startswith(("file://", "data:"))]
+        outside = [url for url in self.requests if not url.startswith(("file://", "data:", "blob:"))]
         assert not outside, outside
 
 
@@ -75,7 +75,7 @@ def abstracts(repository: Path) -> tuple[dict[str, Any], list[tuple[str, dict[st
     documents = filler.abstracts(repository, most=60)
     first = documents[0][2]
     words = first.split(" ")
-    for k in range(1, 6):  # a chain: every text has lost some more words than the one before
+    for k in range(1, 9):  # a chain: every text has lost some more words than the one before
         documents.append((f"chain-{k}", k % 2, " ".join(words[: len(words) - 8 * k]) + f" End {k} of the chain."))
     return filler.report(documents, threshold=0.5)
 

@@ -113,13 +113,93 @@ def report(
         chunks.append((f"clusters-{first // chunk:04}", _rows(first, first // chunk, part, documents, exact)))
         chunks.append((f"pages-{first // chunk:04}", _pages(first, part, documents, exact, shared)))
     curve = _curve(len(documents), found, threshold)
+    rows = _listed(groups, found, documents, shared)
+    starts = range(0, len(rows), 2 * chunk)
+    chunks += [(f"pairs-{i // (2 * chunk):04}", _pair_columns(i, rows[i : i + 2 * chunk])) for i in starts]
+    best = sorted(range(len(groups)), key=lambda number: (-_highest(groups[number], exact), number))
     meta = {
         **_meta(title, threshold, documents, len(found), len(groups), curve),
+        "highest": max(found.values(), default=0.0),
+        "pairs": {
+            "total": len(found),
+            "listed": len(rows),
+            "chunk": 2 * chunk,
+            "chunks": len(starts),
+            "starts": [[rows[i]["similarity"], rows[i]["cluster"], rows[i]["pair"]] for i in starts],
+            "first": _pair_columns(0, rows[:10]),
+        },
         "bins": _bins(found.values(), threshold),
         "sources": _sources(documents, found, sources) if len(sources) > 1 else None,
-        "clusters": {"total": len(groups), "listed": len(groups), "chunk": chunk, "chunks": -(-len(groups) // chunk)},
+        "clusters": {
+            "total": len(groups),
+            "listed": len(groups),
+            "chunk": chunk,
+            "chunks": -(-len(groups) // chunk),
+            "best": [
+                {
+                    "number": number,
+                    "keeper": documents[groups[number][0]][0],
+                    "size": len(groups[number]),
+                    "highest": _highest(groups[number], exact),
+                    "opening": documents[groups[number][0]][2][:80],
+                }
+                for number in best[:6]
+            ],
+        },
     }
     return meta, chunks
+
+
+def _highest(group: Sequence[int], exact: dict[tuple[int, int], float]) -> float:
+    return max(exact.get((i, j), 0.0) for i in group for j in group if i < j)
+
+
+def _cut_share(part: float) -> int:
+    """Thousandths, cut: the largest whole number that is not above, and 1000 for all only."""
+    return min(int(part * 1000 + 1e-9), 999) if part < 1 else 1000
+
+
+def _listed(
+    groups: Sequence[Sequence[int]],
+    found: dict[tuple[int, int], float],
+    documents: Sequence[Document],
+    shared: dict[tuple[int, int], Passages],
+) -> list[dict[str, Any]]:
+    """The rows of the list of pairs, the most similar first."""
+    rows: list[dict[str, Any]] = []
+    for number, group in enumerate(groups):
+        here = [(i, j) for x, i in enumerate(group) for j in group[x + 1 :] if (i, j) in shared]
+        for place, (i, j) in enumerate(here):
+            if (i, j) not in found:
+                continue
+            pair = pair_of(shared[i, j], documents[i][2], documents[j][2])
+            length, start, _ = pair["longest"]
+            rows.append(
+                {
+                    "ends": (documents[i], documents[j]),
+                    "similarity": found[i, j],
+                    "share_a": _cut_share(pair["covered"][0]),
+                    "share_b": _cut_share(pair["covered"][1]),
+                    "longest": length,
+                    "cluster": number,
+                    "pair": place,
+                    "snippet": documents[i][2][start : start + min(length, 90)],
+                }
+            )
+    return sorted(rows, key=lambda row: (-row["similarity"], row["cluster"], row["pair"]))
+
+
+def _pair_columns(first: int, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    documents = sorted({document for row in rows for document in row["ends"]})
+    names = ("similarity", "share_a", "share_b", "longest", "cluster", "pair", "snippet")
+    return {
+        "first": first,
+        "documents": [id for id, _, _ in documents],
+        "sources": [source for _, source, _ in documents],
+        "a": [documents.index(row["ends"][0]) for row in rows],
+        "b": [documents.index(row["ends"][1]) for row in rows],
+        **{name: [row[name] for row in rows] for name in names},
+    }
 
 
 def _meta(
@@ -134,15 +214,12 @@ def _meta(
         "recall": 0.95,
         "spec_id": "0123456789abcdef",
         "spec": {"shingle": "char:9", "normalize": "nfc", "sketch": "doph", "slots": 256, "bands": "32x8", "seed": 1},
-        "facts": [
-            ["documents read", f"{len(documents):,}"],
-            ["characters", f"{characters:,}"],
-            ["empty", "0"],
-            ["shorter than a shingle", "0"],
-            ["bad records", "2"],
-            ["similar pairs", f"{pairs:,}"],
-            ["clusters", f"{clusters:,}"],
-        ],
+        "words": {
+            "keeper": "representative",
+            "removed": "Documents removed",
+            "outcome": f"{curve['removed'][0]:,} documents would be removed.",
+        },
+        "facts": [["characters", f"{characters:,}"], ["bad records", "2"]],
         "faults": ["abstracts.jsonl line 12: no field 'text'", "abstracts.jsonl line 40: not JSON"],
         "faults_left_out": 0,
         "audit": {
@@ -157,6 +234,7 @@ def _meta(
             "documents": len(documents),
             "pairs": pairs,
             "clusters": clusters,
+            "clustered": clusters + curve["removed"][0],
             "removed": curve["removed"][0],
             "characters": characters,
         },
@@ -193,6 +271,7 @@ def _rows(
         "size": [len(group) for group in groups],
         "least": [min(one) for one in near],
         "mean": [sum(one) / len(one) for one in near],
+        "highest": [_highest(group, exact) for group in groups],
         "source": [documents[group[0]][1] for group in groups],
         "opening": [documents[group[0]][2][:80] for group in groups],
         "page": [page for _ in groups],
@@ -274,7 +353,13 @@ def _bins(similarities: Iterable[float], threshold: float) -> dict[str, Any]:
 
 
 def _sources(documents: Sequence[Document], pairs: Iterable[tuple[int, int]], names: Sequence[str]) -> dict[str, Any]:
+    pairs = list(pairs)
     table = [[0] * len(names) for _ in names]
+    met = {(i, documents[j][1]) for i, j in pairs} | {(j, documents[i][1]) for i, j in pairs}
+    sharing = [
+        [sum(documents[i][1] == k and source == other for i, source in met) for other in range(len(names))]
+        for k in range(len(names))
+    ]
     for i, j in pairs:
         a, b = documents[i][1], documents[j][1]
         table[a][b] += 1
@@ -284,12 +369,34 @@ def _sources(documents: Sequence[Document], pairs: Iterable[tuple[int, int]], na
         "names": list(names),
         "documents": [sum(source == k for _, source, _ in documents) for k in range(len(names))],
         "pairs": table,
+        "sharing": sharing,
         "inside": "",
         "left_out": 0,
     }
 
 
-def large(clusters: int, *, chunk: int = 2000) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
+def _large_pairs(first: int, size: int, total: int) -> dict[str, Any]:
+    """Some rows of a long list of pairs, a cluster each, of which nothing else is there."""
+    rows = range(first, first + size)
+    return {
+        "first": first,
+        "documents": [f"document-{i}-{side}" for i in rows for side in "ab"],
+        "sources": [],
+        "a": [2 * k for k in range(size)],
+        "b": [2 * k + 1 for k in range(size)],
+        "similarity": [1 - i / (2 * total) for i in rows],
+        "share_a": [1000 - i * 7 % 900 for i in rows],
+        "share_b": [1000 - i * 11 % 900 for i in rows],
+        "longest": [20 + i * 7919 % 3001 for i in rows],
+        "cluster": list(rows),
+        "pair": [0] * size,
+        "snippet": [f"What the pair {i} has in both of its texts, as many words as a row shows" for i in rows],
+    }
+
+
+def large(
+    clusters: int, *, pairs: int = 0, chunk: int = 2000
+) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
     """A report with very many clusters, of which only the rows are there."""
     t = [0.5 + k / 1000 for k in range(501)]
     falling = [clusters - k * clusters // 600 for k in range(501)]
@@ -298,8 +405,24 @@ def large(clusters: int, *, chunk: int = 2000) -> tuple[dict[str, Any], list[tup
     meta["counts"]["documents"] = 5 * clusters
     meta["bins"] = {"edges": t, "counts": [k % 97 for k in range(500)], "identical": clusters}
     meta["sources"] = None
-    meta["clusters"] = {"total": clusters, "listed": clusters, "chunk": chunk, "chunks": -(-clusters // chunk)}
-    chunks = []
+    meta["highest"] = 1.0
+    meta["clusters"] = {
+        "total": clusters,
+        "listed": clusters,
+        "chunk": chunk,
+        "chunks": -(-clusters // chunk),
+        "best": [],
+    }
+    made = [_large_pairs(first, min(chunk, pairs - first), pairs) for first in range(0, pairs, chunk)]
+    meta["pairs"] = {
+        "total": max(clusters, pairs),
+        "listed": pairs,
+        "chunk": chunk,
+        "chunks": len(made),
+        "starts": [[each["similarity"][0], each["cluster"][0], 0] for each in made],
+        "first": _large_pairs(0, min(10, pairs), pairs),
+    }
+    chunks: list[tuple[str, dict[str, Any]]] = [(f"pairs-{i:04}", each) for i, each in enumerate(made)]
     for first in range(0, clusters, chunk):
         rows = range(first, min(first + chunk, clusters))
         chunks.append(
@@ -311,6 +434,7 @@ def large(clusters: int, *, chunk: int = 2000) -> tuple[dict[str, Any], list[tup
                     "size": [max(2, 50_000 // (1 + i)) for i in rows],
                     "least": [0.5 + i * 31 % 499 / 1000 for i in rows],
                     "mean": [0.75 + i * 17 % 249 / 1000 for i in rows],
+                    "highest": [0.8 + i * 13 % 199 / 1000 for i in rows],
                     "source": [-1 for _ in rows],
                     "opening": [f"The opening words of cluster {i}, as many as a row has room for" for i in rows],
                     "page": [-1 for _ in rows],

@@ -21,6 +21,7 @@ Look = Callable[..., "Page"]
 ADDRESSES = {
     "#/": "Abstracts",
     "#/histogram": "How similar",
+    "#/pairs": "Pairs",
     "#/clusters": "Clusters",
     "#/cluster/0": "Cluster 1",
     "#/pair/0/1": " and ",
@@ -237,7 +238,7 @@ def test_tab_reaches_every_part_of_the_pair_view(look: Look, tmp_path: Path) -> 
 def test_a_focus_is_always_seen(look: Look, folder: Path) -> None:
     page = look(folder, "#/cluster/0")
     settled(page, "Cluster 1")
-    for selector in ("#nav a", ".rows a", ".matrix td a"):
+    for selector in ("#nav a", "#view .rows a", ".matrix td a"):
         page.locator(selector).first.focus()
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")

@@ -444,14 +444,14 @@ def test_empty_and_equal_texts(pair: Callable[..., Page]) -> None:
 
 
 def test_the_pairs_of_all_clusters_follow_each_other(look: Look, folder: Path, abstracts: Report) -> None:
-    page = look(folder, "#/pair/0/last")
+    page = look(folder, "#/cluster/0/pair/last")
     settled(page, " and ")
     page.keyboard.press("n")
     page.locator(".crossing", has_text="1 of 1 in cluster 2").wait_for()
     page.keyboard.press("p")
     page.locator(".crossing", has_text="in cluster 1").wait_for()
     last = abstracts[0]["clusters"]["listed"]
-    page = look(folder, f"#/pair/{last - 1}/last")
+    page = look(folder, f"#/cluster/{last - 1}/pair/last")
     page.locator(".crossing .is-off", has_text="Next pair").wait_for()
     assert page.locator(".crossing .is-off").count() == 1
 

@@ -23,6 +23,7 @@ Report = tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]
 HEADINGS = {
     "#/": "Abstracts",
     "#/histogram": "How similar the pairs are",
+    "#/pairs": "Pairs",
     "#/clusters": "Clusters",
     "#/cluster/0": "Cluster 1",
     "#/sources": "Pairs between sources",
@@ -31,8 +32,8 @@ HEADINGS = {
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """20,000 clusters, and a summary with more than a megabyte of data."""
-    meta, chunks = filler.large(20_000)
+    """20,000 clusters, 60,000 pairs, and a summary with more than a megabyte of data."""
+    meta, chunks = filler.large(20_000, pairs=60_000)
     meta["facts"] += [[f"fact {k}", "said at length " * 20] for k in range(1500)]
     return write_site(tmp_path_factory.mktemp("large") / "report", meta, chunks, single_file=False).path
 
@@ -64,22 +65,47 @@ def test_the_summary_is_read_without_scripts(look: Look, folder: Path, abstracts
     page = look(folder, java_script_enabled=False)
     meta = abstracts[0]
     said = page.locator("main").inner_text()
+    folded = page.locator("details").text_content() or ""
     for label, value in [*meta["facts"], *meta["spec"].items()]:
-        assert label in said
-        assert f"{value}" in said
-    for sentence in [*meta["faults"], *meta["limits"], "0.998", "0.991", "0.950"]:
+        assert label in folded
+        assert f"{value}" in folded
+        assert label not in said.split("\n")
+    for sentence in [*meta["faults"], *meta["limits"], "0.998", "0.991", "0.950", meta["words"]["outcome"]]:
         assert sentence in said
     assert "need JavaScript" in said
+    shown = page.locator(".top-pairs .c-similarity").all_inner_texts()[1:]
+    assert shown == [cut(s) for s in meta["pairs"]["first"]["similarity"]]
+
+
+def test_the_summary_leads_to_pairs_bars_and_clusters(look: Look, folder: Path, abstracts: Report) -> None:
+    page = look(folder)
+    meta = abstracts[0]
+    best = meta["clusters"]["best"]
+    assert [one["highest"] for one in best] == sorted((one["highest"] for one in best), reverse=True)
+    told = page.locator(".first li .soft").all_inner_texts()
+    assert told == [f"{one['size']} documents, highest pair {cut(one['highest'])}" for one in best]
+    link = page.locator("#first-histogram .bar-links a").first
+    link.wait_for()
+    name = link.get_attribute("aria-label") or ""
+    link.focus()
+    page.keyboard.press("Enter")
+    settled(page, "Pairs")
+    assert page.locator(".status").inner_text().startswith(f"{name.split(': ')[1].split(' ')[0]} found")
+    page.go_back()
+    settled(page, "Abstracts")
+    page.locator(".top-pairs a").first.click()
+    settled(page, " and ")
+    assert page.locator(".crossing").inner_text().count("1 of ") == 1
 
 
 def test_back_goes_where_one_was(look: Look, folder: Path) -> None:
     page = look(folder)
     page.click("#nav >> text=Clusters")
     settled(page, "Clusters")
-    page.click("tbody a >> nth=0")
+    page.click("#view tbody a >> nth=0")
     settled(page, "Cluster 1")
     page.evaluate("window.scrollTo(0, 300)")
-    page.click(".rows a >> nth=0")
+    page.click("#view .rows a >> nth=0")
     settled(page, "and")
     assert page.evaluate("scrollY") == 0
     page.go_back()
@@ -135,7 +161,7 @@ def test_the_slider_tells_what_the_curve_says(look: Look, folder: Path, abstract
         assert page.locator(".t-now").inner_text() == cut(curve["t"][at])
         spoken = slider.get_attribute("aria-valuetext") or ""
         assert spoken.startswith(cut(curve["t"][at]))
-        assert f"{curve['pairs'][at]} pair" in spoken
+        assert f"pairs {curve['pairs'][at]}," in spoken
     # what lies below t fades: the window of the full bars begins at t
     assert float(page.locator(".chart clipPath rect").get_attribute("x") or 0) > page.locator(
         ".bars:not(.is-below) rect"
@@ -165,13 +191,21 @@ def test_a_point_on_the_chart_sets_the_threshold(look: Look, folder: Path) -> No
     page = look(folder, "#/histogram")
     box = page.locator(".chart").bounding_box()
     assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 4)  # above the bars, which lead to their pairs
     assert 0.6 < float(page.locator(".t-now").inner_text()) < 0.9
+    bar = page.locator(".bar-links a").first.bounding_box()
+    assert bar is not None
+    page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2, steps=4)
+    page.mouse.up()
+    assert page.locator("h1:visible").inner_text() == "How similar the pairs are", "a press that is drawn is no click"
 
 
 def test_the_numbers_can_be_read_as_a_table(look: Look, folder: Path, abstracts: Report) -> None:
     page = look(folder, "#/histogram")
-    page.click("summary")
+    page.click("#view summary")
     rows = page.locator(".numbers tbody tr")
     curve = abstracts[0]["curve"]
     rows.first.wait_for()  # the table is made when it is opened
@@ -181,25 +215,26 @@ def test_the_numbers_can_be_read_as_a_table(look: Look, folder: Path, abstracts:
 
 
 def column(page: Page, name: str) -> list[str]:
-    return page.locator(f"td.c-{name}").all_inner_texts()
+    return page.locator(f"#view td.c-{name}").all_inner_texts()
 
 
 def test_the_table_sorts_by_every_column(look: Look, folder: Path, abstracts: Report) -> None:
     page = look(folder, "#/clusters")
-    page.locator("tbody tr").first.wait_for()
+    page.locator("#view tbody tr").first.wait_for()
     total = abstracts[0]["clusters"]["listed"]
     numbers: dict[str, Callable[[str], Any]] = {
         "size": lambda text: int(text.replace(",", "")),
+        "highest": float,
         "least": float,
         "mean": float,
     }
-    for name in ("keeper", "least", "mean", "source", "opening", "size"):
-        button = page.locator(f"th.c-{name} button")
+    for name in ("keeper", "highest", "least", "mean", "source", "opening", "size"):
+        button = page.locator(f"#view th.c-{name} button")
         for _ in range(2):
             button.click()
-            until(page, f"document.querySelectorAll('tbody tr').length === Math.min(50, {total})")
+            until(page, f"document.querySelectorAll('#view tbody tr').length === Math.min(50, {total})")
             page.wait_for_timeout(30)
-            direction = page.locator(f"th.c-{name}").get_attribute("aria-sort")
+            direction = page.locator(f"#view th.c-{name}").get_attribute("aria-sort")
             assert direction in ("ascending", "descending")
             assert page.locator("th[aria-sort]:not([aria-sort=none])").count() == 1
             if name in numbers:
@@ -212,21 +247,21 @@ def test_the_table_sorts_by_every_column(look: Look, folder: Path, abstracts: Re
 
 def test_the_table_is_searched_in_all_chunks(look: Look, large: Path) -> None:
     page = look(large, "#/clusters")
-    page.locator("tbody tr").first.wait_for()
-    assert page.locator("tbody tr").count() == 50
+    page.locator("#view tbody tr").first.wait_for()
+    assert page.locator("#view tbody tr").count() == 50
     page.fill("#search", "cluster 19999,")
     until(page, "document.querySelector('.status').textContent.includes('searched 20,000 clusters')")
-    assert page.locator("tbody tr").count() == 1
+    assert page.locator("#view tbody tr").count() == 1
     assert page.locator(".status").inner_text().startswith("1 found")
     page.fill("#search", "no such words")
     until(page, "document.querySelector('.status').textContent.startsWith('0 found')")
     page.fill("#search", "")
-    until(page, "document.querySelectorAll('tbody tr').length === 50")
+    until(page, "document.querySelectorAll('#view tbody tr').length === 50")
 
 
 def test_pages_of_the_table_turn(look: Look, large: Path) -> None:
     page = look(large, "#/clusters")
-    page.locator("tbody tr").first.wait_for()
+    page.locator("#view tbody tr").first.wait_for()
     assert page.locator(".told").inner_text() == "1–50 of 20,000"
     page.click("[aria-label='Next page']")
     assert page.locator(".told").inner_text() == "51–100 of 20,000"
@@ -235,7 +270,7 @@ def test_pages_of_the_table_turn(look: Look, large: Path) -> None:
     until(page, "document.querySelector('td.c-opening')?.textContent.includes('cluster 19950,')")
     assert page.locator(".told").inner_text() == "19,951–20,000 of 20,000"
     assert page.locator("[aria-label='Next page']").is_disabled()
-    page.click("tbody a >> nth=0")
+    page.click("#view tbody a >> nth=0")
     settled(page, "Cluster 19,951")
     assert "not in the report" in page.locator("main").inner_text()
     page.go_back()
@@ -247,6 +282,7 @@ def test_twenty_thousand_clusters_draw_few_elements(look: Look, large: Path) -> 
     page = look(large, "#/")
     assert len(large.read_bytes()) > 1_000_000
     parts = {
+        "#/pairs": ".pairs tbody tr",
         "#/clusters": ".clusters tbody tr",
         "#/histogram": ".histogram .chart",
         "#/cluster/19999": ".cluster .figures",
@@ -271,7 +307,7 @@ def test_a_cluster_shows_its_members_graph_matrix_and_pairs(look: Look, folder: 
     assert page.locator(".edge.is-faint").count() == len(cluster["similarities"]) - len(tied)
     for i, j, s in cluster["similarities"]:
         cell = page.locator(".matrix tbody tr").nth(i).locator("td").nth(j)
-        assert cell.inner_text() == cut(s, 2)
+        assert cell.inner_text() == cut(s)
     assert page.locator("[aria-label=Pairs] tbody tr").count() == min(50, len(cluster["pairs"]))
     shown = [float(text) for text in page.locator("[aria-label=Pairs] .c-similarity").all_inner_texts()[1:]]
     assert shown == sorted(shown, reverse=True)
@@ -313,10 +349,14 @@ def test_members_that_were_left_out_are_told(look: Look, abstracts: Report, tmp_
 def test_sources_are_held_against_each_other(look: Look, folder: Path, abstracts: Report, large: Path) -> None:
     page = look(folder, "#/sources")
     settled(page, "Sources")
-    table = abstracts[0]["sources"]["pairs"]
+    table, sharing, documents = (abstracts[0]["sources"][name] for name in ("pairs", "sharing", "documents"))
     for i in range(2):
         cells = page.locator(".between tbody tr").nth(i).locator("td:not(.of)").all_inner_texts()
-        assert [0 if cell == "–" else int(cell) for cell in cells] == table[i]
+        shares = [f"{sharing[i][j]} of {documents[i]}" for j in range(2)]
+        assert cells == [f"{table[i][j]}\n{shares[j]}" if table[i][j] else "–" for j in range(2)]
+    page.locator(".between td a").first.click()
+    settled(page, "Pairs")
+    assert page.locator(".status").inner_text().startswith(f"{table[0][0]} found")
     alone = look(large, "#/sources")
     settled(alone, "Sources")
     assert "All documents are of one source" in alone.locator("main").inner_text()

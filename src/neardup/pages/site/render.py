@@ -30,12 +30,15 @@ _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
     *_PAIR_SCRIPTS,
-    *("data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster", "sources", "routes"),
+    *("data", "parts", "list", "download", "pairs", "charts", "summary", "histogram", "tables", "graph", "matrix"),
+    *("cluster", "sources", "routes"),
 )
 
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_FAULTS = 200
+_LONG_PATH = 32
+"""Characters of a path from which on its last part stands for it."""
 
 
 def json_bytes(value: object) -> bytes:
@@ -106,6 +109,8 @@ def _environment() -> Environment:
         counted="{:,}".format,
         cut=_cut,
         exact="{:.10g}".format,  # a threshold as it was given
+        brief=_brief,
+        thousandths=lambda value: f"{value / 10:.1f}%",
         share=lambda value: f"{float(_cut(value)) * 100:.1f}%",
         seen=_seen,
         data=lambda value: Markup(json_bytes(value).decode("utf-8")),
@@ -133,6 +138,12 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return _cut(value, 6).rstrip("0").rstrip(".")
     return str(value)
+
+
+def _brief(name: str) -> Markup:
+    """The name of a document; of a long path the last part, as the scripts tell it."""
+    last = next((part for part in reversed(re.split(r"[/\\]", name)) if part), name)
+    return _seen(last if len(name) > _LONG_PATH else name)
 
 
 def _seen(text: object) -> Markup:

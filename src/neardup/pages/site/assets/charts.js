@@ -1,4 +1,5 @@
-// Charts: bars of a histogram and small lines over the threshold, as SVG in the pixels of the page.
+// Charts: bars of a histogram, each a link to its pairs, and small lines over the threshold, as SVG in the pixels of the
+// page.
 (function (n) {
   "use strict";
 
@@ -7,6 +8,8 @@
   const TOP = 18;
   const BOTTOM = 34;
   const SIDES = { wide: [56, 96], narrow: [40, 72] }; // of the axis, and for the bar of identical pairs
+  const LEAST_HIT = 16; // height of what can be clicked of a bar that is lower
+  const UNEVEN = 50; // times the middle bar: from there on linear counts show one bar and a line
   let serial = 0;
 
   const text = (x, y, value, properties = {}) => n.draw("text", { x, y, ...properties }, value);
@@ -34,23 +37,38 @@
     const y = (count) => TOP + (1 - scaled(count, most, isLog)) * (height - TOP - BOTTOM);
     const clip = `above-${++serial}`;
     const window = n.draw("rect", { x: left, y: 0, width: width - left, height });
-    const chart = n.draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
+    const chart = n.draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
     chart.append(n.draw("clipPath", { id: clip }, window));
     for (const level of levels(most, isLog)) {
       chart.append(n.draw("line", { class: "grid", x1: left, x2: width - RIGHT, y1: y(level), y2: y(level) }),
         text(left - 8, y(level) + 4, short.format(level), { class: "tick", "text-anchor": "end" }));
     }
-    const bar = (from, to, number, told) => {
+    const links = n.draw("g", { class: "bar-links" });
+    // A bar, and the link over it: to the list of pairs from one similarity up to below another.
+    const bar = (from, to, number, told, values) => {
       const top = y(number);
       const gap = to - from > 4 ? 1 : 0;
-      const shape = n.draw("rect", { x: from + gap / 2, y: top, width: Math.max(0.5, to - from - gap), height: height - BOTTOM - top });
-      shape.append(n.draw("title", {}, told));
-      return shape;
+      const name = `${told}: ${n.many(number, "pair")}`;
+      const hit = Math.max(LEAST_HIT, height - BOTTOM - top);
+      const link = n.draw("a", { href: n.listAddress("#/pairs", values), "aria-label": name, tabindex: links.childNodes.length ? -1 : 0 },
+        n.draw("rect", { x: from, y: height - BOTTOM - hit, width: Math.max(1, to - from), height: hit }), n.draw("title", {}, name));
+      links.append(link);
+      return n.draw("rect", { x: from + gap / 2, y: top, width: Math.max(0.5, to - from - gap), height: height - BOTTOM - top });
     };
     const all = counts.map((number, i) =>
-      number ? bar(x(edges[i]), x(edges[i + 1]), number, `${edges[i].toFixed(3)} to ${edges[i + 1].toFixed(3)}: ${n.many(number, "pair")}`) : null)
+      number ? bar(x(edges[i]), x(edges[i + 1]), number, `${n.cut(edges[i])} to ${n.cut(edges[i + 1])}`, { from: edges[i], below: edges[i + 1] }) : null)
       .filter(Boolean);
-    if (identical) all.push(bar(right + apart / 2 - 4, right + apart - 8, identical, `identical: ${n.many(identical, "pair")}`));
+    if (identical) all.push(bar(right + apart / 2 - 4, right + apart - 8, identical, "identical", { from: 1 }));
+    links.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const every = [...links.childNodes];
+      const now = every.indexOf(document.activeElement);
+      if (!step || now < 0) return;
+      event.preventDefault();
+      const next = every[(now + step + every.length) % every.length];
+      for (const link of every) link.setAttribute("tabindex", link === next ? 0 : -1);
+      next.focus();
+    });
     const faded = n.draw("g", { class: "bars is-below" }, ...all.map((shape) => shape.cloneNode(true)));
     const kept = n.draw("g", { class: "bars", "clip-path": `url(#${clip})` }, ...all);
     chart.append(faded, kept);
@@ -58,16 +76,37 @@
       chart.append(text(x(at), height - BOTTOM + 18, at.toFixed(2), { class: "tick", "text-anchor": "middle" }));
     }
     chart.append(text(right + apart * 0.75 - 6, height - BOTTOM + 18, "identical", { class: "tick", "text-anchor": "middle" }));
+    chart.append(links);
     const line = n.draw("line", { class: "at", y1: TOP - 10, y2: height - BOTTOM + 5 });
-    chart.append(line);
     const set = (t) => {
       const place = t >= high ? right + apart / 4 : x(t);
+      if (!line.parentNode) chart.append(line);
       line.setAttribute("x1", place);
       line.setAttribute("x2", place);
       window.setAttribute("x", place);
     };
     const value = (place) => low + ((place - left) / (right - left)) * (high - low);
     return { chart, set, value, left, right: width - right };
+  }
+
+  function isUneven({ counts, identical }) {
+    const some = [...counts, identical].filter(Boolean).sort((a, b) => a - b);
+    return some.at(-1) > UNEVEN * some[Math.floor((some.length - 1) / 2)];
+  }
+
+  // What the histogram of a report is, for those who do not see it.
+  function told({ counts, bins }) {
+    return `Histogram of ${n.many(counts.pairs, "pair")} by similarity, from ${n.cut(bins.edges[0])} to 1. ` +
+      `${n.many(bins.identical, "pair is", "pairs are")} identical. Each bar is a link to its pairs; arrow keys move from bar to bar.`;
+  }
+
+  // Draw a chart in its place, and again whenever the place has another width.
+  function fitted(place, draw) {
+    let width = 0;
+    new ResizeObserver(() => { // it also calls when the view comes into the page
+      if (place.clientWidth && place.clientWidth !== width) place.replaceChildren(draw(Math.max(300, Math.floor(place.clientWidth))));
+      width = place.clientWidth;
+    }).observe(place);
   }
 
   function axisTicks(low, high, width) {
@@ -100,5 +139,5 @@
     return { chart, set };
   }
 
-  Object.assign(n, { charts: { bars, line } });
+  Object.assign(n, { charts: { bars, line, fitted, isUneven, told } });
 })(window.neardup);

@@ -1,21 +1,23 @@
-// A cluster: its members, how they hang together as a graph and as numbers, and its pairs.
+// A cluster: its pairs, its members, how they hang together as a graph and as numbers; and the page of a pair.
 (function (n) {
   "use strict";
 
   const { heading, note, similarity, figures } = n.parts;
   const PAIRS = 50; // of the list that are drawn at once
-  const BESIDE = 9; // members whose matrix has room beside the graph
+  const GRAPHED = 8; // members from which on a graph shows more than the matrix
 
   async function clusterView(number) {
     const found = await n.cluster(number);
     if (!found) return null;
     const { row, cluster } = found;
     const name = n.plain(row.keeper, 60);
+    const { keeper } = n.meta.words;
     const view = n.make("article", { class: "cluster" },
       heading(`Cluster ${n.count(number + 1)}`),
-      n.make("p", { class: "lede" }, `${n.many(row.size, "document")}. The representative is `, n.named(n.plain(row.keeper, 200)), "."),
-      figures([["Documents", n.count(row.size)], ["Least similarity to the representative", n.cut(row.least)], ["Mean similarity to the representative", n.cut(row.mean)]]));
-    const crumbs = [["#/clusters", "Clusters"], [null, `Cluster ${n.count(number + 1)}`]];
+      n.make("p", { class: "lede" }, `The ${keeper} is `, n.named(n.plain(row.keeper, 200)), "."),
+      figures([["Documents", n.count(row.size)], ["Most similar pair", n.cut(row.highest)], [`Least similarity to the ${keeper}`, n.cut(row.least)], [`Mean similarity to the ${keeper}`, n.cut(row.mean)]]),
+      row.least < n.meta.threshold ? n.make("p", { class: "soft" }, `Some members are less similar to the ${keeper} than the threshold ${n.exact(n.meta.threshold)}: a chain of pairs joins them.`) : "");
+    const crumbs = [[n.listPlace("#/clusters"), "Clusters"], [null, `Cluster ${n.count(number + 1)}`]];
     const title = `Cluster ${n.count(number + 1)}: ${name}`;
     if (!cluster) {
       view.append(
@@ -23,16 +25,15 @@
         note("The members of this cluster are not in the report: it lists them for the largest clusters only. The summary says what was left out."));
       return { title, crumbs, view };
     }
-    n.pairAddress = (k) => `#/pair/${number}/${k}`;
+    n.pairAddress = (k) => `#/cluster/${number}/pair/${k}`;
     const places = new Map(cluster.pairs.map((pair, k) => [key(pair.a, pair.b), k]));
     const pairOf = (i, j) => places.get(key(i, j)) ?? null;
     const shared = { members: cluster.members, similarities: cluster.similarities, threshold: n.meta.threshold, pairOf };
     view.append(
+      section("Pairs", pairsTable(cluster)),
       section("Members", membersTable(cluster)),
-      n.make("div", { class: cluster.members.length <= BESIDE ? "beside" : "" },
-        ...graphSection(cluster, shared),
-        cluster.members.length > 2 ? section("Similarities", n.matrix(shared), matrixNote(cluster)) : ""),
-      section("Pairs", pairsTable(cluster)));
+      ...graphSection(cluster, shared),
+      cluster.members.length > 2 ? section("Similarities", n.matrix(shared), matrixNote(cluster)) : "");
     return { title, crumbs, view };
   }
 
@@ -53,7 +54,7 @@
 
   function membersTable(cluster) {
     const withSource = cluster.members.some((member) => n.sourceName(member.source));
-    const names = [["number", "No."], ["id", "Document"], ["similarity", "To the representative"], ["size", "Characters"],
+    const names = [["number", "No."], ["id", "Document"], ["similarity", `To the ${n.meta.words.keeper}`], ["size", "Characters"],
       ...(withSource ? [["source", "Source"]] : []), ...(cluster.left_out ? [["kind", "Shown as"]] : [])];
     const pairsWithKeeper = new Map();
     cluster.pairs.forEach((pair, k) => {
@@ -63,26 +64,26 @@
     const rows = cluster.members.map((member, i) => {
       const k = pairsWithKeeper.get(i);
       const id = n.named(n.plain(member.id, 300));
-      return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: "See it beside the representative" }, id),
-        i === cluster.keeper ? n.make("strong", { class: "keeper" }, "representative") : similarity(member.similarity), n.count(member.characters),
+      return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: `See it beside the ${n.meta.words.keeper}` }, id),
+        i === cluster.keeper ? n.make("strong", { class: "keeper" }, n.meta.words.keeper) : similarity(member.similarity), n.count(member.characters),
         ...(withSource ? [n.appendText(n.make("bdi"), n.sourceName(member.source))] : []),
         ...(cluster.left_out ? [member.kind] : [])];
     });
     const box = document.createDocumentFragment();
     if (cluster.left_out) {
-      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the representative, those most similar to it (near), those least similar (far), and a sample of the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
+      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the ${n.meta.words.keeper}, those most similar to it (near), those least similar (far), and a sample of the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
     }
     box.append(table("Members", names, rows));
     return box;
   }
 
   function graphSection(cluster, shared) {
-    if (cluster.members.length < 3) return [];
+    if (cluster.members.length < GRAPHED) return [];
     const told = n.make("p", { class: "graph-told", "aria-hidden": "true" });
     const rest = "Point at a member or a line, or use the arrow keys.";
     told.textContent = rest;
     const made = n.graph({ ...shared, keeper: cluster.keeper, tell: (message) => { told.textContent = message || rest; } });
-    const legend = `Numbers are those of the table above. A line joins two members of similarity ${n.exact(n.meta.threshold)} or more, thicker the more similar they are; ` +
+    const legend = `A line joins two members of similarity ${n.exact(n.meta.threshold)} or more, thicker the more similar they are; ` +
       `faint lines are below it. ${n.many(made.tied, "line")} of ${n.many(cluster.similarities.length, "pair")} computed.` +
       (made.leftOut ? ` ${n.count(made.leftOut)} faint lines are not drawn.` : "");
     return [section("Graph", n.make("figure", { class: "card graph-box" }, made.picture, told, n.make("figcaption", { class: "soft" }, legend)))];
@@ -121,38 +122,60 @@
     return pairs.map((_, k) => k).sort((x, y) => pairs[y].similarity - pairs[x].similarity || x - y);
   }
 
-  // A pair by its number in a cluster, or the first or the last of those that are shown in order.
-  async function pairPage(number, which) {
+  // A pair by its number in a cluster, or the first or the last of those that are shown in order; the next is the next of
+  // the cluster.
+  async function pairOfCluster(number, which) {
     const found = await n.cluster(number);
     const cluster = found?.cluster;
     if (found && !cluster) return clusterView(number);
     const order = ordered(cluster?.pairs ?? []);
     const k = which === "first" ? order[0] : which === "last" ? order.at(-1) : Number(which);
-    const pair = cluster?.pairs[k];
+    if (!cluster?.pairs[k]) return null;
+    const address = (cluster_, place) => `#/cluster/${cluster_}/pair/${place}`;
+    const at = order.indexOf(k);
+    return pairPage(found, number, k, {
+      before: at > 0 ? address(number, order[at - 1]) : number > 0 ? address(number - 1, "last") : null,
+      after: at + 1 < order.length ? address(number, order[at + 1]) : number + 1 < n.meta.clusters.listed ? address(number + 1, "first") : null,
+      told: [`${n.count(at + 1)} of ${n.count(order.length)} in cluster ${n.count(number + 1)}`],
+      crumbs: [[n.listPlace("#/clusters"), "Clusters"], [`#/cluster/${number}`, `Cluster ${n.count(number + 1)}`], [null, `Pair ${n.count(at + 1)}`]],
+    });
+  }
+
+  // A pair by its number in a cluster; the next is the next of the whole report by similarity.
+  async function pairOfAll(number, k) {
+    const found = await n.cluster(number);
+    if (found && !found.cluster) return clusterView(number);
+    const pair = found?.cluster.pairs[k];
     if (!pair) return null;
+    const here = await n.placeOfPair(pair.similarity, number, k);
+    if (!here) return pairOfCluster(number, k); // below the threshold, or not found: only its cluster has it
+    const place = n.count(here.place + 1);
+    return pairPage(found, number, k, {
+      ...here,
+      told: [`${place} of ${n.count(n.meta.pairs.listed)} by similarity, in `, n.make("a", { href: `#/cluster/${number}` }, `cluster ${n.count(number + 1)}`)],
+      crumbs: [[n.listPlace("#/pairs"), "Pairs"], [null, `Pair ${place}`]],
+    });
+  }
+
+  function pairPage({ cluster, texts }, number, k, { before, after, told, crumbs }) {
+    const pair = cluster.pairs[k];
     const member = (i) => ({ ...cluster.members[i], source: n.sourceName(cluster.members[i].source) });
     const [a, b] = [member(pair.a), member(pair.b)];
-    const at = order.indexOf(k);
-    const before = at > 0 ? `#/pair/${number}/${order[at - 1]}` : number > 0 ? `#/pair/${number - 1}/last` : null;
-    const after = at + 1 < order.length ? `#/pair/${number}/${order[at + 1]}` : number + 1 < n.meta.clusters.listed ? `#/pair/${number + 1}/first` : null;
     const step = (to, letter, sign) => {
       if (!to) return n.make("span", { class: "button is-off", "aria-disabled": "true" }, sign);
       return n.make("a", { class: "button", href: to, "aria-keyshortcuts": letter, title: `Key: ${letter}` }, sign);
     };
     const crossing = n.make("nav", { class: "crossing", "aria-label": "Pairs" },
-      step(before, "p", "‹ Previous pair"),
-      n.make("span", { class: "soft" }, `${n.count(at + 1)} of ${n.count(order.length)} in cluster ${n.count(number + 1)}`),
-      step(after, "n", "Next pair ›"));
-    const crumbs = [["#/clusters", "Clusters"], [`#/cluster/${number}`, `Cluster ${n.count(number + 1)}`], [null, `Pair ${n.count(at + 1)}`]];
+      step(before, "p", "‹ Previous pair"), n.make("span", { class: "soft" }, ...told), step(after, "n", "Next pair ›"));
     const title = `${n.plain(a.id, 40)} and ${n.plain(b.id, 40)}`;
     const keys = { n: () => after && n.go(after), p: () => before && n.go(before) };
     if (a.text < 0 || b.text < 0) {
       return { title, crumbs, keys, view: n.make("article", {}, heading(n.brief(a.id), " and ", n.brief(b.id)), crossing,
         note("The texts of this pair are not in the report: the summary says what was left out.")) };
     }
-    const view = n.pairView({ measure: n.meta.measure, a, b, texts: [found.texts[a.text], found.texts[b.text]], pair, crossing });
+    const view = n.pairView({ measure: n.meta.measure, a, b, texts: [texts[a.text], texts[b.text]], pair, crossing });
     return { title, crumbs, keys, view };
   }
 
-  Object.assign(n, { clusterView, pairPage });
+  Object.assign(n, { clusterView, pairOfCluster, pairOfAll });
 })(window.neardup);

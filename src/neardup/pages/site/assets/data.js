@@ -5,9 +5,10 @@
 (function (n) {
   "use strict";
 
-  const KEPT = 6; // chunks of texts that stay in memory
+  const KEPT = 6; // chunks of texts, and of pairs, that stay in memory
   const waiting = new Map();
   const clusterChunks = new Map();
+  const pairChunks = new Map();
   const pageChunks = new Map();
 
   n.take = (name, data) => waiting.get(name)?.resolve(data);
@@ -56,13 +57,16 @@
   // The rows of clusters of a chunk.
   const clusterChunk = (number) => once(clusterChunks, "clusters", number, Infinity);
 
+  // The rows of the list of pairs of a chunk.
+  const pairChunk = (number) => once(pairChunks, "pairs", number, KEPT);
+
   // A cluster by its number: its row, and its members and pairs where the report has them (else null).
   async function cluster(number) {
     const { listed, chunk } = n.meta.clusters;
     if (!(number < listed)) return null;
     const rows = await clusterChunk(Math.floor(number / chunk));
     const at = number - rows.first;
-    const row = Object.fromEntries(["keeper", "size", "least", "mean", "source", "opening", "page"].map((name) => [name, rows[name][at]]));
+    const row = Object.fromEntries(["keeper", "size", "least", "mean", "highest", "source", "opening", "page"].map((name) => [name, rows[name][at]]));
     if (row.page < 0) return { row, cluster: null, texts: [] };
     const pages = await once(pageChunks, "pages", row.page, KEPT);
     return { row, cluster: pages.clusters[number] ?? null, texts: pages.texts };
@@ -70,5 +74,5 @@
 
   const sourceName = (number) => (number >= 0 ? n.meta.sources?.names[number] ?? "" : "");
 
-  Object.assign(n, { clusterChunk, cluster, sourceName });
+  Object.assign(n, { clusterChunk, pairChunk, cluster, sourceName });
 })(window.neardup);

@@ -7,7 +7,9 @@
   const MARGIN = 34;
   const RADIUS = 13;
   const ROUNDS = 160;
+  const [NAME, SIDE] = [18, 90]; // characters of a name beside a member, and from the sides where it would be cut
   const UNKNOWN = 1.15; // distance of two members whose similarity was not computed; the largest that is known is 1
+  const NAMED = 16; // members up to which each has its name beside it; of more those that are pointed at have
   const FAINT = 400; // edges below the threshold that are drawn
 
   // Places by stress majorisation (E. Gansner, Y. Koren, S. North, "Graph Drawing by Stress Majorization", 2004, 2.3):
@@ -75,7 +77,7 @@
   // tell: called with a sentence about what is pointed at; open: called with two members.
   function graph({ members, similarities, keeper, threshold, pairOf, tell }) {
     const at = places(members.length, similarities, keeper);
-    const picture = n.draw("svg", { class: "graph", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label":
+    const picture = n.draw("svg", { class: members.length > NAMED ? "graph is-many" : "graph", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label":
       `Graph of ${n.many(members.length, "member")}. Arrow keys move from member to member. The same is in the table of similarities below.` });
     const edges = n.draw("g", { class: "edges" });
     const nodes = n.draw("g", { class: "nodes" });
@@ -106,12 +108,14 @@
     const about = (i) => {
       const best = [...ties[i]].sort((x, y) => y[1] - x[1] || x[0] - y[0]).slice(0, 5).map(([j, s]) => `${j + 1} (${n.cut(s)})`);
       const tied = ties[i].length ? `similar to ${ties[i].length} of the members shown: ${best.join(", ")}${ties[i].length > 5 ? " and others" : ""}` : "similar to none of the members shown";
-      return `Member ${i + 1}${i === keeper ? ", the representative" : ""}, ${n.plain(members[i].id, 60)}: ${tied}.`;
+      return `Member ${i + 1}${i === keeper ? `, the ${n.meta.words.keeper}` : ""}, ${n.plain(members[i].id, 60)}: ${tied}.`;
     };
     const drawn = members.map((member, i) => {
       const node = n.draw("g", { class: `node is-${member.kind}`, role: "img", tabindex: i === keeper ? 0 : -1, transform: `translate(${at[i][0]} ${at[i][1]})`, "aria-label": about(i) },
         n.draw("circle", { r: i === keeper ? RADIUS + 3 : RADIUS }),
-        n.draw("text", { y: 4, "text-anchor": "middle" }, String(i + 1)));
+        n.draw("text", { y: 4, "text-anchor": "middle" }, String(i + 1)),
+        n.draw("text", { class: "name", y: at[i][1] > HEIGHT - 2 * MARGIN ? -RADIUS - 7 : RADIUS + 15, "text-anchor": at[i][0] < SIDE ? "start" : at[i][0] > WIDTH - SIDE ? "end" : "middle" },
+          n.plain(String(member.id).split(/[/\\]/).findLast(Boolean) ?? "", NAME)));
       const on = () => light(node, ties[i].map(([, , edge]) => edge), about(i));
       const off = () => light(null, [], "");
       node.addEventListener("pointerenter", on);

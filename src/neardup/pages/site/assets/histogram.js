@@ -4,18 +4,10 @@
 
   const { heading, note, scroller } = n.parts;
   const ROWS = 100; // of the table of numbers
-  const KINDS = [
-    ["pairs", "Pairs", (number) => n.many(number, "pair")],
-    ["clusters", "Clusters", (number) => n.many(number, "cluster")],
-    ["removed", "Documents removed", (number) => `${n.many(number, "document")} removed`],
-  ];
-  const UNEVEN = 50; // times the middle bar: from there on linear counts show one bar and a line
+  const MOVED = 4; // pixels from which on a press on a bar is no click
+  const KINDS = [["pairs", "Pairs"], ["clusters", "Clusters"], ["removed"]]; // the last is named by what the report is for
+  const nameOf = ([kind, name]) => name ?? n.meta.words[kind];
   const state = { at: 0, isLog: null };
-
-  function isUneven({ counts, identical }) {
-    const some = [...counts, identical].filter(Boolean).sort((x, y) => x - y);
-    return some.at(-1) > UNEVEN * some[Math.floor((some.length - 1) / 2)];
-  }
 
   function histogramView() {
     const { meta } = n;
@@ -26,7 +18,7 @@
       return view;
     }
     state.at = Math.min(state.at, curve.t.length - 1);
-    state.isLog ??= isUneven(bins);
+    state.isLog ??= n.charts.isUneven(bins);
     const told = Object.fromEntries(KINDS.map(([kind]) => [kind, n.make("output", { for: "t" })]));
     const changes = Object.fromEntries(KINDS.map(([kind]) => [kind, n.make("span", { class: "change" })]));
     const now = n.make("output", { class: "t-now", for: "t" });
@@ -51,19 +43,18 @@
         changes[kind].textContent = less === 0 ? "as found" : `${less < 0 ? "−" : "+"}${n.count(Math.abs(less))}`;
       }
       slider.value = i;
-      slider.setAttribute("aria-valuetext", `${n.cut(t)}: ${KINDS.map(([kind, , name]) => name(curve[kind][i])).join(", ")}`);
+      slider.setAttribute("aria-valuetext", `${n.cut(t)}: ${KINDS.map((each) => `${nameOf(each).toLowerCase()} ${n.count(curve[each[0]][i])}`).join(", ")}`);
       drawn?.set(t);
       for (const one of curves) one.set(i);
     };
     const redraw = () => {
       const width = Math.max(300, Math.floor(chartPlace.clientWidth || 900));
-      const label = `Histogram of ${n.many(meta.counts.pairs, "pair")} by similarity, from ${n.cut(bins.edges[0])} to 1. ` +
-        `${n.many(bins.identical, "pair is", "pairs are")} identical. The numbers are in the table below.`;
-      drawn = n.charts.bars(bins, { width, height: width < 500 ? 240 : 320, isLog: state.isLog, label });
+      drawn = n.charts.bars(bins, { width, height: width < 500 ? 240 : 320, isLog: state.isLog, label: n.charts.told(meta) });
       chartPlace.replaceChildren(drawn.chart);
       trackPlace.style.setProperty("padding-left", `${drawn.left}px`);
       trackPlace.style.setProperty("padding-right", `${drawn.right}px`);
-      curves = KINDS.map(([kind, name]) => {
+      curves = KINDS.map((each) => {
+        const [kind, name] = [each[0], nameOf(each)];
         const one = n.charts.line(curve[kind], curve.t, { width: Math.max(120, lines[kind].clientWidth || 260), label: `${name} over the threshold` });
         lines[kind].replaceChildren(one.chart);
         return one;
@@ -78,24 +69,34 @@
       state.isLog = logarithmic.checked;
       redraw();
     });
+    // A click on a bar goes to its pairs; a press beside the bars, or one that is drawn along, sets the threshold.
+    let pressed = null;
     const point = (event) => {
       if (!(event.buttons & 1)) return;
+      if (event.type === "pointerdown") pressed = { x: event.clientX, isBar: Boolean(event.target.closest(".bar-links")), hasMoved: false };
+      if (pressed && Math.abs(event.clientX - pressed.x) > MOVED) pressed.hasMoved = true;
+      if (pressed?.isBar && !pressed.hasMoved) return;
       const t = drawn.value(event.clientX - chartPlace.getBoundingClientRect().left);
       state.at = nearest(curve.t, t);
       tell();
     };
     chartPlace.addEventListener("pointerdown", point);
     chartPlace.addEventListener("pointermove", point);
+    chartPlace.addEventListener("dragstart", (event) => event.preventDefault());
+    chartPlace.addEventListener("click", (event) => {
+      if (pressed?.hasMoved) event.preventDefault();
+      pressed = null;
+    }, true);
     view.append(
       n.make("p", { class: "lede" }, `${n.many(meta.counts.pairs, "verified pair")} of similarity ${n.exact(meta.threshold)}${meta.threshold < 1 ? " and more" : ""}, by ${meta.measure === "jaccard" ? "Jaccard" : meta.measure}. ` +
-        (canMove ? "Move the threshold to see what a stricter search would give." : "No search can be stricter.")),
+        (canMove ? "Each bar leads to its pairs; move the threshold to see what a stricter search would give." : "No search can be stricter.")),
       n.make("div", { class: "card" },
         n.make("div", { class: "chart-head" },
           n.make("label", { for: "t", class: "t-label" }, "Threshold t = ", now),
           n.make("label", { class: "check" }, logarithmic, " Logarithmic counts")),
         chartPlace, trackPlace,
-        n.make("div", { class: "effects" }, ...KINDS.map(([kind, name]) =>
-          n.make("div", { class: "effect" }, n.make("h2", {}, name), n.make("p", { class: "number" }, told[kind], changes[kind]), lines[kind])))),
+        n.make("div", { class: "effects" }, ...KINDS.map((each) =>
+          n.make("div", { class: "effect" }, n.make("h2", {}, nameOf(each)), n.make("p", { class: "number" }, told[each[0]], changes[each[0]]), lines[each[0]])))),
       meta.curve_note ? n.make("p", { class: "soft" }, meta.curve_note) : "",
       numbers(curve));
     let width = 0;
@@ -120,7 +121,7 @@
     box.addEventListener("toggle", () => {
       if (!box.open || box.querySelector("table")) return;
       const cell = (name, value, extra = {}) => n.make(name, extra, value);
-      const head = n.make("tr", {}, ...["t", ...KINDS.map(([, name]) => name)].map((name) => cell("th", name, { scope: "col" })));
+      const head = n.make("tr", {}, ...["t", ...KINDS.map(nameOf)].map((name) => cell("th", name, { scope: "col" })));
       const body = rows.map((i) => n.make("tr", {}, cell("th", n.cut(curve.t[i]), { scope: "row" }), ...KINDS.map(([kind]) => cell("td", n.count(curve[kind][i])))));
       box.append(scroller("Numbers by threshold",
         n.make("table", { class: "plain numbers" }, n.make("thead", {}, head), n.make("tbody", {}, ...body))));

@@ -14,8 +14,8 @@
       const s = known.get(i * size + j);
       if (s === undefined) return n.make("td", { class: "is-unknown", title: "not computed" }, "–");
       const k = pairOf(i, j);
-      const title = `${i + 1} and ${j + 1}: ${n.cut(s, 4)}`;
-      const inside = k === null ? n.cut(s, 2) : n.make("a", { href: n.pairAddress(k), "aria-label": `${title}, see both texts` }, n.cut(s, 2));
+      const title = `${i + 1} and ${j + 1}: ${n.cut(s)}`;
+      const inside = k === null ? n.cut(s) : n.make("a", { href: n.pairAddress(k), "aria-label": `${title}, see both texts` }, n.cut(s));
       return n.make("td", { class: s >= threshold ? "" : "is-less", style: heat(shade(s)), title }, inside);
     };
     const name = (i) => n.make("span", { class: "in-head" }, n.make("b", {}, String(i + 1)), " ", n.brief(members[i].id, 28));

@@ -5,12 +5,14 @@
   const ROUTES = [
     [/^#\/$/, () => ({ title: "" })],
     [/^#\/histogram$/, () => ({ title: "Similarities", crumbs: [[null, "Similarities"]], view: n.histogramView() })],
-    [/^#\/clusters$/, () => ({ title: "Clusters", crumbs: [[null, "Clusters"]], view: n.clustersView() })],
+    [/^#\/pairs(?:\?(.*))?$/, (asked) => ({ title: "Pairs", crumbs: [[null, "Pairs"]], view: n.pairsView(asked) })],
+    [/^#\/clusters(?:\?(.*))?$/, async (asked) => ({ title: "Clusters", crumbs: [[null, "Clusters"]], view: await n.clustersView(asked) })],
     [/^#\/cluster\/(\d{1,9})$/, (number) => n.clusterView(Number(number))],
-    [/^#\/pair\/(\d{1,9})\/(\d{1,9}|first|last)$/, (number, which) => n.pairPage(Number(number), which)],
+    [/^#\/cluster\/(\d{1,9})\/pair\/(\d{1,9}|first|last)$/, (number, which) => n.pairOfCluster(Number(number), which)],
+    [/^#\/pair\/(\d{1,9})\/(\d{1,9})$/, (number, place) => n.pairOfAll(Number(number), Number(place))],
     [/^#\/sources$/, () => ({ title: "Sources", crumbs: [[null, "Sources"]], view: n.sourcesView() })],
   ];
-  const TABS = { cluster: "clusters", pair: "clusters" };
+  const TABS = { cluster: "clusters", pair: "pairs" };
 
   const scrolled = new Map(); // how far down each address was when it was left
   let here = null;
@@ -76,13 +78,20 @@
     crumbs.hidden = isSummary;
     crumbs.replaceChildren(n.make("ol", {}, ...[["#/", "Summary"], ...(found.crumbs ?? [])].map(([to, name]) =>
       n.make("li", {}, to ? n.make("a", { href: to }, name) : n.make("span", { "aria-current": "page" }, name)))));
-    const part = hash.split("/")[1];
+    const part = hash.split(/[/?]/)[1];
     for (const link of n.byId("nav").querySelectorAll("a")) {
       const isThis = link.getAttribute("href") === `#/${TABS[part] ?? part}`;
       if (isThis) link.setAttribute("aria-current", TABS[part] ? "true" : "page");
       else link.removeAttribute("aria-current");
     }
   }
+
+  // The view that is shown has another address now.
+  n.readdress = (to) => {
+    if (to === address()) return;
+    history.replaceState(null, "", to);
+    here = to;
+  };
 
   // Go to a view as a link does.
   n.go = (to) => {
@@ -103,6 +112,6 @@
     n.meta = n.parse("meta");
     history.scrollRestoration = "manual";
     show({ isFirst: true });
-    n.firstClusters().catch(() => {}); // the table of clusters says what is wrong with the data
+    n.openSummary();
   });
 })(window.neardup);

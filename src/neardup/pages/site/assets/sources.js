@@ -11,7 +11,7 @@
       view.append(note("All documents are of one source, so there is nothing to compare. Give several inputs, or --sources with a pattern that finds the source in each id, to see which of them share documents."));
       return view;
     }
-    const { names, documents, pairs } = sources;
+    const { names, documents, pairs, sharing } = sources;
     const total = (i) => pairs[i].reduce((sum, number) => sum + number, 0);
     const across = names.reduce((sum, _, i) => sum + total(i) - pairs[i][i], 0) / 2;
     const within = names.reduce((sum, _, i) => sum + pairs[i][i], 0);
@@ -21,14 +21,21 @@
       ...names.map((_, j) => n.make("th", { scope: "col" }, name(j))));
     const cell = (i, j) => {
       const number = pairs[i][j];
-      const title = i === j ? `${n.many(number, "pair")} inside ${n.plain(names[i])}` : `${n.many(number, "pair")} between ${n.plain(names[i])} and ${n.plain(names[j])}`;
-      return n.make("td", { class: [i === j ? "is-inside" : "", number ? "" : "is-zero"].join(" ").trim(), title, style: heat(Math.log1p(number) / Math.log1p(most)) }, number ? n.count(number) : "–");
+      const shade = heat(Math.log1p(number) / Math.log1p(most));
+      const kind = i === j ? "is-inside" : "";
+      if (!number) return n.make("td", { class: `${kind} is-zero`.trim(), style: shade }, "–");
+      const told = i === j ? `${n.many(number, "pair")} inside ${n.plain(names[i])}, of ${n.count(sharing[i][j])} of its ${n.many(documents[i], "document")}`
+        : `${n.many(number, "pair")} between ${n.plain(names[i])} and ${n.plain(names[j])}, of ${n.count(sharing[i][j])} of the ${n.many(documents[i], "document")} of ${n.plain(names[i])}`;
+      return n.make("td", { class: kind, style: shade, title: told },
+        n.make("a", { href: n.listAddress("#/pairs", { source: i, other: j }), "aria-label": told },
+          n.make("span", { class: "many" }, n.count(number)), n.make("small", {}, `${n.count(sharing[i][j])} of ${n.count(documents[i])}`)));
     };
     const rows = names.map((_, i) => n.make("tr", {}, n.make("th", { scope: "row" }, name(i)), n.make("td", { class: "of" }, n.count(documents[i])),
       ...names.map((_, j) => cell(i, j))));
     view.append(
       n.make("p", { class: "lede" }, `${n.many(across, "pair")} of ${n.count(counts.pairs)} ${across === 1 ? "is" : "are"} between sources, ${n.count(within)} within one.`),
-      scroller("Pairs between sources", n.make("table", { class: "heat between" }, n.make("caption", {}, "Pairs between sources; on the diagonal, inside one."),
+      scroller("Pairs between sources", n.make("table", { class: "heat between" },
+        n.make("caption", {}, "Pairs of documents of two sources, and how many documents of the row's source are in them. A cell leads to its pairs."),
         n.make("thead", {}, head), n.make("tbody", {}, ...rows))));
     if (typeof sources.inside === "string" && sources.inside) view.append(n.make("p", { class: "soft" }, sources.inside));
     if (sources.left_out) view.append(n.make("p", { class: "soft" }, `The last row and column are for ${n.many(sources.left_out, "more source")} together.`));

@@ -1,27 +1,18 @@
-// The summary stands in the page; here it gets the largest clusters to begin with.
+// The summary stands in the page; here it gets its histogram, whose bars lead to their pairs.
 (function (n) {
   "use strict";
 
-  const FIRST = 6;
+  const HEIGHT = 170;
 
-  async function firstClusters() {
+  function openSummary() {
     const { meta } = n;
-    const place = n.byId("first-clusters");
-    if (!meta.clusters.listed || place.querySelector("ol")) return;
-    const rows = await n.clusterChunk(0);
-    const list = n.make("ol", { class: "first" });
-    for (let i = 0; i < Math.min(FIRST, rows.keeper.length); i++) {
-      list.append(n.make("li", {},
-        n.make("a", { href: `#/cluster/${i}` }, n.brief(rows.keeper[i])),
-        n.make("span", { class: "soft" }, `${n.many(rows.size[i], "document")}, mean ${n.cut(rows.mean[i])}`),
-        n.appendText(n.make("bdi", { class: "opening" }), rows.opening[i])));
-    }
-    place.append(list);
-    if (meta.clusters.total > FIRST) {
-      place.append(n.make("p", {}, n.make("a", { href: "#/clusters" }, `All ${n.many(meta.clusters.total, "cluster")}`)));
-    }
-    place.hidden = false;
+    if (!meta.counts.pairs) return;
+    const section = n.byId("first-histogram");
+    const place = n.make("div", { class: "chart-place is-small" });
+    section.append(place, n.make("p", { class: "soft" }, "Each bar leads to its pairs. ", n.make("a", { href: "#/histogram" }, "What another threshold would give")));
+    section.hidden = false;
+    n.charts.fitted(place, (width) => n.charts.bars(meta.bins, { width, height: HEIGHT, isLog: n.charts.isUneven(meta.bins), label: n.charts.told(meta) }).chart);
   }
 
-  Object.assign(n, { firstClusters });
+  Object.assign(n, { openSummary });
 })(window.neardup);

@@ -1,0 +1,139 @@
+// The list of all pairs that have a page, the most similar first, and where a pair stands in it.
+(function (n) {
+  "use strict";
+
+  const { heading, note, similarity } = n.parts;
+  const PATH = "#/pairs";
+  let store = null; // columns of all rows that are loaded
+
+  const perMille = (value) => `${(value / 10).toFixed(1)}%`;
+
+  function open() {
+    const { listed, chunks } = n.meta.pairs;
+    const numbers = Object.fromEntries(["similarity", "share_a", "share_b", "longest", "cluster", "pair", "source_a", "source_b"]
+      .map((name) => [name, new Float64Array(listed)]));
+    store = { ...numbers, a: [], b: [], snippet: [], lower: [] };
+    const add = (chunk, first) => {
+      for (const name of ["similarity", "share_a", "share_b", "longest", "cluster", "pair"]) store[name].set(chunk[name], first);
+      for (let i = 0; i < chunk.a.length; i++) {
+        const [a, b] = [chunk.documents[chunk.a[i]], chunk.documents[chunk.b[i]]];
+        store.a.push(a);
+        store.b.push(b);
+        store.snippet.push(chunk.snippet[i]);
+        store.lower.push(`${a}\n${b}\n${chunk.snippet[i]}`.toLowerCase());
+        store.source_a[first + i] = chunk.sources[chunk.a[i]] ?? -1;
+        store.source_b[first + i] = chunk.sources[chunk.b[i]] ?? -1;
+      }
+      return chunk.a.length;
+    };
+    store.rows = n.rowsOf({ chunks, total: listed, take: n.pairChunk, add });
+  }
+
+  // Places of pairs of texts in natural order, made again when rows have come.
+  function ranked(first, second) {
+    let [known, made] = [-1, null];
+    return () => {
+      const size = store.rows.rows;
+      if (known === size) return made;
+      const [one, other] = [n.ranks(first(), size), n.ranks(second(), size)];
+      [known, made] = [size, one.map((place, i) => place * size + other[i])];
+      return made;
+    };
+  }
+
+  const bySource = (name) => () => Array.from(store[name], n.sourceName);
+  const byNames = ranked(() => store.a, () => store.b);
+  const bySources = ranked(bySource("source_a"), bySource("source_b"));
+
+  function sources(i) {
+    const names = [...new Set([n.sourceName(store.source_a[i]), n.sourceName(store.source_b[i])])];
+    return n.appendText(n.make("bdi"), names.join(" · "));
+  }
+
+  function columnsOf(withSources) {
+    const number = (name, label, cell) => ({ name, label, isNumber: true, values: () => store[name], cell });
+    const pair = (i) => {
+      const box = n.make("span", {}, n.make("a", { href: `#/pair/${store.cluster[i]}/${store.pair[i]}` },
+        n.brief(store.a[i]), n.make("span", { class: "soft" }, " and "), n.brief(store.b[i])));
+      box.append(n.appendText(n.make("bdi", { class: "opening" }), store.snippet[i]));
+      return box;
+    };
+    return [
+      { name: "pair", label: "Pair", values: byNames, cell: pair },
+      number("similarity", "Similarity", (i) => similarity(store.similarity[i])),
+      number("share_a", "Of the first", (i) => perMille(store.share_a[i])),
+      number("share_b", "Of the second", (i) => perMille(store.share_b[i])),
+      number("longest", "Longest passage", (i) => n.count(store.longest[i])),
+      ...(withSources ? [{ name: "source", label: "Sources", values: bySources, cell: sources }] : []),
+    ];
+  }
+
+  const FIELDS = [
+    { name: "from", label: "Similarity at least", step: "any" },
+    { name: "below", label: "and below", step: "any" },
+    { name: "size", label: "Longest passage at least", unit: "characters" },
+  ];
+  const SOURCES = [{ name: "source", label: "Source", kind: "source" }, { name: "other", label: "with", kind: "source" }];
+
+  function keeps({ from, below, size, source = null, other = null }) {
+    if ([from, below, size, source, other].every((value) => value === null)) return null;
+    const { similarity: s, longest, source_a: a, source_b: b } = store;
+    const joins = (i, x, y) => (x === null || a[i] === x) && (y === null || b[i] === y);
+    return (i) => (from === null || s[i] >= from) && (below === null || s[i] < below) && (size === null || longest[i] >= size) &&
+      (joins(i, source, other) || joins(i, other, source));
+  }
+
+  function file(withSources) {
+    const text = (name) => (i) => store[name][i];
+    return {
+      name: "pairs",
+      columns: [["id_a", text("a")], ["id_b", text("b")], ["similarity", text("similarity")],
+        ["share_a", (i) => store.share_a[i] / 1000], ["share_b", (i) => store.share_b[i] / 1000], ["longest_passage", text("longest")],
+        ...(withSources ? ["a", "b"].map((side) => [`source_${side}`, (i) => n.sourceName(store[`source_${side}`][i])]) : []),
+        ["cluster", (i) => store.cluster[i] + 1], ["passage", text("snippet")]],
+    };
+  }
+
+  function pairsView(given) {
+    const { listed, total, chunk } = n.meta.pairs;
+    const view = n.make("article", { class: "pairs" }, heading("Pairs"));
+    if (!listed) {
+      view.append(note(total ? "Pairs were found, and none has a page: the summary says what was left out." : "No pair was found: no two documents are similar enough."));
+      return view;
+    }
+    if (!store) open();
+    const withSources = (n.meta.sources?.names.length ?? 0) > 1;
+    view.append(
+      n.make("p", { class: "soft" }, "Of the first and of the second text is told how much of it stands in passages that both have, and how many characters the longest passage has."),
+      n.listView({
+      path: PATH, name: "Pairs", one: "pair", columns: columnsOf(withSources), natural: { by: "similarity", isDown: true },
+      fields: withSources ? [...FIELDS, ...SOURCES] : FIELDS, rows: store.rows, chunk, lower: store.lower, keeps,
+      rest: total > listed ? `${n.many(total - listed, "pair")} that ${total - listed === 1 ? "was" : "were"} found ${total - listed === 1 ? "has" : "have"} no page and ${total - listed === 1 ? "is" : "are"} not listed: the summary says why.` : "",
+      download: file(withSources),
+    }, given));
+    return view;
+  }
+
+  // Where a pair stands in the whole list: its place from 0, and the addresses before and behind it; null: it is not listed.
+  async function placeOfPair(value, cluster, pair) {
+    const { starts, listed } = n.meta.pairs;
+    const before = ([s, c, p]) => s > value || (s === value && (c < cluster || (c === cluster && p <= pair)));
+    let number = starts.length - 1;
+    while (number > 0 && !before(starts[number])) number--;
+    if (number < 0) return null;
+    const chunk = await n.pairChunk(number);
+    const at = chunk.cluster.findIndex((c, i) => c === cluster && chunk.pair[i] === pair);
+    if (at < 0) return null;
+    const address = (rows, i) => `#/pair/${rows.cluster[i]}/${rows.pair[i]}`;
+    const place = chunk.first + at;
+    const last = at === 0 && number > 0 ? await n.pairChunk(number - 1) : null;
+    const next = at + 1 === chunk.cluster.length && place + 1 < listed ? starts[number + 1] : null;
+    return {
+      place,
+      before: at > 0 ? address(chunk, at - 1) : last && address(last, last.cluster.length - 1),
+      after: next ? `#/pair/${next[1]}/${next[2]}` : at + 1 < chunk.cluster.length ? address(chunk, at + 1) : null,
+    };
+  }
+
+  Object.assign(n, { pairsView, placeOfPair });
+})(window.neardup);
