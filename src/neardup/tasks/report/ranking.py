@@ -122,7 +122,7 @@ class RankedPairs:
     similarity: F64
     contained: F64
     by_share: bool
-    """Whether the order is that of ``contained``."""
+    """Whether the order is that of ``contained``, and the pages are about copying."""
     numbers: I64
     """int64[p]: of each row's snippet."""
     snippets: BlobStore
@@ -152,7 +152,6 @@ class RankedPairs:
             "chunk": PAIRS_CHUNK,
             "chunks": len(starts),
             "starts": [[float(self.key[i]), *self.whole[i, :2].tolist()] for i in starts],
-            "key": "contained" if self.by_share else "similarity",
             "first": self._columns(basis, origins, originals, 0, FIRST_PAIRS),
         }
 
@@ -170,17 +169,22 @@ class RankedPairs:
         whole = self.whole[first:last]
         rows, place = np.unique(whole[:, 2:4].reshape(-1), return_inverse=True)
         ends = place.reshape(-1, 2)
+        about_copying: dict[str, Any] = {}
+        if self.by_share:
+            about_copying = {
+                "contained": self.contained[first:last].tolist(),
+                "people": basis.people.of[rows].tolist(),
+                "roles": basis.people.role[rows].tolist(),
+                "hashes": [text_hash(text) for text in originals.texts(rows)],
+            }
         return {
             "first": first,
             "documents": basis.names(rows),
             "sources": origins.of[rows].tolist() if origins is not None else [],
-            "people": basis.people.of[rows].tolist(),
-            "roles": basis.people.role[rows].tolist(),
-            "hashes": [text_hash(text) for text in originals.texts(rows)],
+            **about_copying,
             "a": ends[:, 0].tolist(),
             "b": ends[:, 1].tolist(),
             "similarity": self.similarity[first:last].tolist(),
-            "contained": self.contained[first:last].tolist(),
             "share_a": whole[:, 4].tolist(),
             "share_b": whole[:, 5].tolist(),
             "longest": whole[:, 6].tolist(),

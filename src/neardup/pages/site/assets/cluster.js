@@ -147,12 +147,12 @@
     if (found && !found.cluster) return clusterView(number);
     const pair = found?.cluster.pairs[k];
     if (!pair) return null;
-    const here = await n.placeOfPair(pair.similarity, number, k);
+    const here = await n.placeOfPair(n.meta.purpose === "copying" ? Math.max(pair.a_in_b, pair.b_in_a) : pair.similarity, number, k);
     if (!here) return pairOfCluster(number, k); // below the threshold, or not found: only its cluster has it
     const place = n.count(here.place + 1);
     return pairPage(found, number, k, {
       ...here,
-      told: [`${place} of ${n.count(n.meta.pairs.listed)} by similarity, in `, n.make("a", { href: `#/cluster/${number}` }, `cluster ${n.count(number + 1)}`)],
+      told: [`${place} of ${n.count(n.meta.pairs.listed)} by ${n.meta.purpose === "copying" ? "highest share" : "similarity"}, in `, n.make("a", { href: `#/cluster/${number}` }, `cluster ${n.count(number + 1)}`)],
       crumbs: [[n.listPlace("#/pairs"), "Pairs"], [null, `Pair ${place}`]],
     });
   }
@@ -174,6 +174,7 @@
         note("The texts of this pair are not in the report: the summary says what was left out.")) };
     }
     const view = n.pairView({ measure: n.meta.measure, a, b, texts: [texts[a.text], texts[b.text]], pair, crossing });
+    if (n.meta.purpose === "copying") view.querySelector(".pair-head").after(n.verdictBox({ id: a.id, hash: texts[a.text].hash }, { id: b.id, hash: texts[b.text].hash }));
     return { title, crumbs, keys, view };
   }
 
