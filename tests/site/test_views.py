@@ -332,7 +332,7 @@ def test_members_that_were_left_out_are_told(look: Look, abstracts: Report, tmp_
     meta, chunks = abstracts
     pages = dict(chunks)["pages-0000"]
     cluster = pages["clusters"]["0"]
-    kinds = ["keeper", "near", "far", "random", "near", "far", "random"]
+    kinds = ["keeper", *["near", "far", "random"] * 3]
     members = [{**member, "kind": kind} for member, kind in zip(cluster["members"], kinds, strict=False)]
     sampled = {
         **pages,

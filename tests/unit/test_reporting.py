@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import passages as plain
 from tests.oracles.jaccard import jaccard
-from tests.oracles.report import Read, between, bins, read_report
+from tests.oracles.report import Read, between, bins, pair_rows, read_report
 from tests.oracles.results import pair_map
 from tests.oracles.text import shingles
 
@@ -119,6 +119,15 @@ def test_counts_bins_and_sources_are_those_of_the_pairs(tmp_path: Path) -> None:
         for j, other in enumerate(sources["names"])
     }
     assert {key: count for key, count in matrix.items() if count} == expected
+    for i, one in enumerate(sources["names"]):
+        for j, other in enumerate(sources["names"]):
+            ends = [
+                pair if pair[0][0] == one else pair[::-1]
+                for pair in pairs
+                if {one, other} == {*"".join(e[0] for e in pair)}
+            ]
+            sharing = {e for pair in ends for e in (pair if one == other else pair[:1])}
+            assert sources["sharing"][i][j] == len(sharing)
     assert sorted(sources["names"]) == ["a", "b", "c"]
     assert sources["documents"] == [20, 20, 20]
 
@@ -240,6 +249,80 @@ def test_fifty_thousand_copies_are_one_text_on_one_page(tmp_path: Path) -> None:
     assert len(chunk["texts"]) == 1
     assert read.meta["curve"]["removed"] == [49_999] * len(read.meta["curve"]["t"])
     assert read.facts["crowds"].startswith("1 crowd of 50,000 documents")
+
+
+# --- the list of pairs
+
+
+def test_the_list_has_every_found_pair_of_a_cluster_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neardup.tasks.report.ranking.PAIRS_CHUNK", 7)
+    documents = [(f"{'abc'[i % 3]}{i}", text) for i, text in enumerate(varied(70, 8))]
+    read = made(documents, tmp_path, sources="^.", **EXACT)
+    found = neardup.find(documents, **EXACT, **ONE)
+    of = {row["id"]: row["keeper"] for row in found.clusters.to_pylist()}
+    pairs = pair_map(found.pairs)
+    together = {pair: s for pair, s in pairs.items() if len({of[name] for name in pair}) == 1}
+    assert {frozenset((row["a"], row["b"])): row["similarity"] for row in read.pairs} == together
+    about = read.meta["pairs"]
+    assert (about["total"], about["listed"], about["chunks"]) == (len(pairs), len(together), -(-len(together) // 7))
+    ranks = [(-row["similarity"], row["cluster"], row["pair"]) for row in read.pairs]
+    assert ranks == sorted(ranks)
+    assert about["starts"] == [[-s, cluster, place] for s, cluster, place in ranks[::7]]
+    assert pair_rows(about["first"]) == read.pairs[:10]
+    texts = dict(documents)
+    for row in read.pairs:
+        cluster, shown = read.page(row["cluster"])
+        pair = cluster["pairs"][row["pair"]]
+        a, b = (cluster["members"][pair[side]] for side in "ab")
+        assert (a["id"], b["id"]) == (row["a"], row["b"])
+        assert (a["source"], b["source"]) == (row["source_a"], row["source_b"])
+        spans = plain.shared_spans(
+            *(plain.occurrences(texts[row[side]], "char:3", read.meta["spec"]["normalize"]) for side in "ab")
+        )
+        length, start, _ = pair["longest"]
+        passage = shown[pair["a"]][start : start + length]
+        assert row["longest"] == length
+        assert row["snippet"].removesuffix("…") == " ".join(passage.split())[:90].rstrip()
+        covered = sum(end - start for start, end in spans)
+        assert row["share_a"] == covered * 1000 // len(texts[row["a"]])
+
+
+def test_the_highest_pair_of_a_cluster_is_that_of_its_members(tmp_path: Path) -> None:
+    documents = [(f"d{i}", text) for i, text in enumerate(varied(80, 5))]
+    read = made(documents, tmp_path, link="connected", **EXACT)
+    found = pair_map(neardup.find(documents, **EXACT, **ONE).pairs)
+    for number, row in enumerate(read.rows):
+        names = {member["id"] for member in read.page(number)[0]["members"]}
+        assert row["highest"] == max(s for pair, s in found.items() if pair <= names)
+    best = read.meta["clusters"]["best"]
+    assert [one["number"] for one in best] == sorted(
+        range(len(read.rows)), key=lambda i: (-read.rows[i]["highest"], i)
+    )[:6]
+    assert read.meta["highest"] == max(found.values())
+
+
+def test_pairs_that_the_size_leaves_out_are_counted(tmp_path: Path) -> None:
+    documents = [(f"d{i}", text) for i, text in enumerate(crowd_texts(90))]
+    read = made(documents, tmp_path, threshold=0.5, exact=True)
+    left_out = read.meta["pairs"]["total"] - read.meta["pairs"]["listed"]
+    assert left_out > 0
+    assert any(limit.endswith(f"; {left_out:,} pairs have none.") for limit in read.meta["limits"])
+
+
+def test_what_is_zero_is_not_among_the_facts(tmp_path: Path) -> None:
+    read = made(varied(20, 3), tmp_path, **EXACT)
+    assert not {"left out", "empty", "short", "repeated ids", "crowds", "overfull"} & set(read.facts)
+    assert all(not re.match("0 ", text) for text in read.facts.values())
+
+
+@pytest.mark.parametrize(("pairs", "bins"), [(0, 5), (10, 5), (79, 16), (1000, 40), (10**6, 160)])
+def test_more_pairs_get_more_bars(pairs: int, bins: int) -> None:
+    """Twice the cube root of the pairs, from 5 on, and the next round width below."""
+    edges = similarity_edges(0.2, pairs=pairs)
+    wanted = min(100, max(5, 2 * pairs ** (1 / 3)))
+    assert wanted - 1 <= edges.size - 1 <= 2.6 * wanted
+    assert edges.size - 1 == {0: 8, 10: 8}.get(pairs, bins)
+    assert (edges[0], edges[-1]) == (0.2, 1.0)
 
 
 # --- limits

@@ -57,6 +57,8 @@ def similarity_edges(threshold: float, least: float | None = None, *, pairs: int
     width = next((width for width in WIDTHS if (1.0 - threshold) / width >= wanted - 0.5), WIDTHS[-1])
     above = max(1, round((1.0 - threshold) / width))
     edges = np.linspace(threshold, 1.0, above + 1) if threshold < 1.0 else np.array([1.0 - width, 1.0])
+    if pairs is not None:
+        edges[1:-1] = np.round(edges[1:-1], 10)  # they stand in addresses and fields, where 0.3 reads better
     if least is None or least >= edges[0]:
         return edges
     step = edges[1] - edges[0]

@@ -5,10 +5,11 @@
 
   const PAGE = 50;
   const AHEAD = 100_000; // rows that are loaded before anybody asks for them
+  const LATER = 300; // milliseconds until then
   const TELL = 150; // milliseconds between two drawings while rows come in
-  const places = {}; // where each list was left
+  const left = {}; // the address at which each list was left
 
-  const listPlace = (path) => places[path] ?? path;
+  const listPlace = (path) => left[path] ?? path;
 
   // Rows that come in chunks, one after another. take: gives the promise of a chunk; add: puts its rows behind the others.
   function rowsOf({ chunks, total, take, add }) {
@@ -32,13 +33,35 @@
     return loaded;
   }
 
-  // Places of texts in natural order: numbers in them by their value.
-  function ranks(texts, size) {
+  // Places of texts in natural order, numbers in them by their value: a place for each of some texts, in lists of them.
+  function ranks(...lists) {
     const distinct = new Map();
-    for (let i = 0; i < size; i++) if (!distinct.has(texts[i])) distinct.set(texts[i], texts[i].toLowerCase().replace(/\d+/g, (digits) => digits.padStart(15, "0")));
-    const sorted = [...distinct].sort((x, y) => (x[1] < y[1] ? -1 : x[1] > y[1] ? 1 : 0));
-    sorted.forEach(([text], place) => distinct.set(text, place));
-    return Float64Array.from({ length: size }, (_, i) => distinct.get(texts[i]));
+    for (const texts of lists) for (const text of texts) distinct.set(text, 0);
+    const keys = [...distinct.keys()].map((text) => `${text.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(15, "0"))}\0${text}`);
+    keys.sort().forEach((key, place) => distinct.set(key.slice(key.indexOf("\0") + 1), place)); // by code units: the fastest there is
+    return lists.map((texts) => Float64Array.from(texts, (text) => distinct.get(text)));
+  }
+
+  // Places of numbers among their different values.
+  function places(values, size) {
+    const sorted = Float64Array.from(values.subarray(0, size)).sort();
+    let different = 0;
+    for (let i = 0; i < size; i++) if (i === 0 || sorted[i] !== sorted[different - 1]) sorted[different++] = sorted[i];
+    return Float64Array.from({ length: size }, (_, i) => {
+      let [low, high] = [0, different - 1];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (sorted[middle] < values[i]) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    });
+  }
+
+  // Rows in the order of their places, those of one place as they come: sorted as plain numbers, without a function.
+  function inOrder(rows, place, isDown, size) {
+    const keys = Float64Array.from(rows, (i) => (isDown ? size - 1 - place[i] : place[i]) * size + i);
+    return Int32Array.from(keys.sort(), (key) => key % size);
   }
 
   function asked(text, { natural, columns, fields }) {
@@ -73,7 +96,7 @@
     return String(told) ? `${path}?${told}` : path;
   }
 
-  // list: {path, name, one (what a row is), columns: [{name, label, isNumber, values(), cell(i)}], natural: {by, isDown},
+  // list: {path, name, one (what a row is), columns: [{name, label, isNumber, values() (an array of numbers to sort by), cell(i)}], natural: {by, isDown},
   // fields: [{name, label, kind, unit}], rows: of rowsOf, lower: a text to search for each row, keeps(state): a test of a
   // row or null, rest: a sentence or "", download: {name, columns: [[header, (i) => value]]} or null}
   function listView(list, given) {
@@ -88,6 +111,7 @@
     const table = n.make("table", { class: "rows", role: "table", "aria-label": list.name },
       n.make("thead", { role: "rowgroup" }, n.make("tr", { role: "row" }, ...headers.map((one) => one.cell))), body);
     const bar = filters(list, state, change);
+    const known = {};
     let found = [];
 
     const isNatural = () => state.by === list.natural.by && state.isDown === list.natural.isDown;
@@ -97,14 +121,16 @@
     function order() {
       const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
       const keeps = list.keeps(state);
-      const kept = [];
-      for (let i = 0; i < loaded.rows; i++) {
-        if ((!keeps || keeps(i)) && words.every((word) => list.lower[i].includes(word))) kept.push(i);
-      }
-      if (isNatural()) return kept;
-      const values = columns.find(({ name }) => name === state.by).values();
-      const sign = state.isDown ? -1 : 1;
-      return Int32Array.from(kept).sort((a, b) => sign * (values[a] - values[b]) || a - b);
+      let kept = [];
+      if (!keeps && !words.length) kept = Int32Array.from({ length: loaded.rows }, (_, i) => i);
+      else for (let i = 0; i < loaded.rows; i++) if ((!keeps || keeps(i)) && words.every((word) => list.lower[i].includes(word))) kept.push(i);
+      return isNatural() ? kept : inOrder(kept, placed(columns.find(({ name }) => name === state.by)), state.isDown, loaded.rows);
+    }
+
+    // Places of all rows by a column, made again when rows have come.
+    function placed({ name, values }) {
+      if (known[name]?.size !== loaded.rows) known[name] = { size: loaded.rows, place: places(values(), loaded.rows) };
+      return known[name].place;
     }
 
     function drawRows() {
@@ -131,14 +157,18 @@
       ].filter(Boolean).join(" ");
     }
 
-    // What must be there: all of it to filter or to sort by another column, else what the page shows.
+    // What must be there: all of it to filter or to sort by another column, else what the page shows. The rest of a list
+    // that is not too long comes when the page has been drawn.
     function update() {
       const place = addressOf(list, state);
-      places[list.path] = place;
+      left[list.path] = place;
       n.readdress(place);
       tell();
-      const needed = isFiltered() || !isNatural() || loaded.total <= AHEAD ? Infinity : Math.ceil(((state.page + 1) * PAGE) / list.chunk);
-      loaded.to(needed, tell).catch((error) => { status.textContent = error.message; });
+      const failed = (error) => { status.textContent = error.message; };
+      const needed = isFiltered() || !isNatural() ? Infinity : Math.ceil(((state.page + 1) * PAGE) / list.chunk);
+      loaded.to(needed, tell).then(() => {
+        if (loaded.total <= AHEAD) setTimeout(() => loaded.to(Infinity, tell).catch(failed), LATER);
+      }, failed);
     }
 
     function change(values) {

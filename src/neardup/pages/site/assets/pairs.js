@@ -32,21 +32,15 @@
     store.rows = n.rowsOf({ chunks, total: listed, take: n.pairChunk, add });
   }
 
-  // Places of pairs of texts in natural order, made again when rows have come.
-  function ranked(first, second) {
-    let [known, made] = [-1, null];
-    return () => {
-      const size = store.rows.rows;
-      if (known === size) return made;
-      const [one, other] = [n.ranks(first(), size), n.ranks(second(), size)];
-      [known, made] = [size, one.map((place, i) => place * size + other[i])];
-      return made;
-    };
+  // By the text of one document, then by that of the other.
+  function byBoth(first, second) {
+    const [one, other] = n.ranks(first, second);
+    return one.map((place, i) => place * 2 * one.length + other[i]); // there are no more texts than twice the rows
   }
 
-  const bySource = (name) => () => Array.from(store[name], n.sourceName);
-  const byNames = ranked(() => store.a, () => store.b);
-  const bySources = ranked(bySource("source_a"), bySource("source_b"));
+  const named = (column) => Array.from(store[column].subarray(0, store.rows.rows), n.sourceName);
+  const byNames = () => byBoth(store.a, store.b);
+  const bySources = () => byBoth(named("source_a"), named("source_b"));
 
   const byVerdict = () => n.ranks(Array.from(store.a, (_, i) => verdict(i)), store.rows.rows);
 

@@ -26,7 +26,7 @@
   const isBare = (id) => /^[\d\s.:_/-]*$/.test(id);
 
   function columnsOf(withSources, wordsLead) {
-    const text = (name, label, texts, cell) => ({ name, label, values: () => n.ranks(texts(), store.rows.rows), cell });
+    const text = (name, label, texts, cell) => ({ name, label, values: () => n.ranks(texts())[0], cell });
     const number = (name, label, cell) => ({ name, label, isNumber: true, values: () => store[name], cell });
     const link = (i, child) => n.make("a", { href: `#/cluster/${i}` }, child);
     const words = (i) => n.appendText(n.make("bdi", { class: "opening" }), store.opening[i]);
@@ -40,7 +40,7 @@
       number("highest", "Highest pair", (i) => similarity(store.highest[i])),
       number("least", "Least", (i) => n.cut(store.least[i])),
       number("mean", "Mean", (i) => n.cut(store.mean[i])),
-      ...(withSources ? [text("source", "Source", () => Array.from(store.source, n.sourceName), (i) => n.appendText(n.make("bdi"), n.sourceName(store.source[i])))] : []),
+      ...(withSources ? [text("source", "Source", () => Array.from(store.source.subarray(0, store.rows.rows), n.sourceName), (i) => n.appendText(n.make("bdi"), n.sourceName(store.source[i])))] : []),
     ];
   }
 
