@@ -55,13 +55,20 @@ def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) 
         "passages": {
             "a": [list(span) for span in passages.a[:LISTED]],
             "b": [list(span) for span in passages.b[:LISTED]],
-            "links": [link if link < LISTED else -1 for link in passages.links[:LISTED]],
-            "back": [link if link < LISTED else -1 for link in passages.back[:LISTED]],
+            "links": _listed(passages.links, len(passages.b)),
+            "back": _listed(passages.back, len(passages.a)),
         },
         "runs": [len(passages.a), len(passages.b)],
         "covered": list(passages.covered(characters)),
         "longest": list(passages.longest),
     }
+
+
+def _listed(links: Sequence[int], runs: int) -> list[int]:
+    """The first LISTED links to as many runs; -1 to one that is not listed."""
+    if runs <= LISTED and len(links) <= LISTED:
+        return list(links)
+    return [link if link < LISTED else -1 for link in links[:LISTED]]
 
 
 def text_data(text: str, spans: Sequence[Span], *, most: int = 20_000) -> dict[str, Any]:

@@ -42,8 +42,9 @@ LISTED_CHUNK = 2000
 """Clusters listed in a chunk."""
 BEST_CLUSTERS = 6
 """Clusters that the summary shows."""
-PAGES_BYTES = 400_000
-"""Estimated size of a chunk of pages: small enough to be loaded at once, large enough not to make too many files."""
+PAGES_BYTES = 480_000
+"""Estimated size of a chunk of pages, with the rows of its pairs in the list: small enough to be loaded at once, large
+enough not to make too many files."""
 FULL_MEMBERS = 20
 """Members shown up to which all pairs of a cluster are compared, unless the texts are very long."""
 FULL_EACH, FULL_ALL = 50_000_000, 4_000_000_000
@@ -159,7 +160,7 @@ class Contents:
                     for id, source, person, role, characters, s, kind in zip(*columns, strict=True)
                 ],
                 "left_out": size - len(each),
-                "similarities": [list(pair) for pair in [*with_keeper, *compared.get(number, found)]],
+                "similarities": [*with_keeper, *compared.get(number, found)],
                 "matrix_note": _note(
                     number in compared, len(with_keeper) + len(found) - len(pairs), self.basis.search.pairing
                 ),
@@ -266,12 +267,11 @@ class _Marked:
     """Of the two documents of each row."""
 
 
-def _mark(job: Job, spec: Spec, template: Sequence[str], pairs_from: str | None, marked: _Marked) -> None:
+def _mark(job: Job, marker: Marker, spec: Spec, pairs_from: str | None, marked: _Marked) -> None:
     """Add the page of a cluster, its texts and the rows of its found pairs. O(text of each pair).
 
     InputError where the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
     """
-    marker = Marker(shingle=spec.shingle, normalize=spec.normalize, template=template)
     numbers: dict[str, int] = {}
     of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in job.texts]
     texts = [_Text(text) for text in numbers]
@@ -312,11 +312,9 @@ def _mark(job: Job, spec: Spec, template: Sequence[str], pairs_from: str | None,
         }
         for each in texts
     ]
-    members = [
-        {**member, "text": -1 if number < 0 else first + number}
-        for member, number in zip(job.cluster["members"], of, strict=True)
-    ]
-    marked.clusters[str(job.number)] = {**job.cluster, "members": members, "pairs": pairs}
+    for member, number in zip(job.cluster["members"], of, strict=True):
+        member["text"] = -1 if number < 0 else first + number
+    marked.clusters[str(job.number)] = {**job.cluster, "pairs": pairs}
 
 
 def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
@@ -357,9 +355,10 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
     def work(jobs: list[Job]) -> tuple[list[Job], bytes, _Marked]:
         heavy = sum(member["characters"] for job in jobs for member in job.cluster["members"]) > HEAVY
         marked = _Marked()
+        marker = Marker(shingle=run.spec.shingle, normalize=run.spec.normalize, template=template)
         with alone if heavy else nullcontext():
             for job in jobs:
-                _mark(job, run.spec, template, pairs_from, marked)
+                _mark(job, marker, run.spec, pairs_from, marked)
             data = json_bytes({"clusters": marked.clusters, "texts": marked.texts})
             marked.clusters, marked.texts = {}, []
             return jobs, data, marked
