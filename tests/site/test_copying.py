@@ -85,6 +85,15 @@ def test_a_person_has_all_pairs_the_highest_share_first(essays: Path, look: Look
     assert not {"ann-1", "ann-2"} <= set(page.locator(".person tbody tr").first.inner_text().split())
 
 
+def test_documents_of_one_person_are_not_compared_on_the_page_of_their_cluster(look: Look, tmp_path: Path) -> None:
+    made = neardup.report(ESSAYS, tmp_path / "report", **OPTIONS)
+    page = look(made.path, "#/cluster/0")
+    settled(page, "Cluster 1")
+    row = page.locator(".cluster tbody tr", has_text="ann-1").first  # the representative is ann-2, the longest
+    assert "not compared" in row.inner_text()
+    assert page.locator(".cluster", has_text="not compared with each other").count()
+
+
 def test_ignored_text_is_grey_and_not_marked(essays: Path, look: Look) -> None:
     page = look(essays)
     page.locator(".top-pairs tbody a").first.click()

@@ -65,13 +65,13 @@
       const k = pairsWithKeeper.get(i);
       const id = n.named(n.plain(member.id, 300));
       return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: `See it beside the ${n.meta.words.keeper}` }, id),
-        i === cluster.keeper ? n.make("strong", { class: "keeper" }, n.meta.words.keeper) : similarity(member.similarity), n.count(member.characters),
+        i === cluster.keeper ? n.make("strong", { class: "keeper" }, n.meta.words.keeper) : member.similarity === null ? n.make("span", { class: "soft" }, "not compared") : similarity(member.similarity), n.count(member.characters),
         ...(withSource ? [n.appendText(n.make("bdi"), n.sourceName(member.source))] : []),
         ...(cluster.left_out ? [member.kind] : [])];
     });
     const box = document.createDocumentFragment();
     if (cluster.left_out) {
-      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the ${n.meta.words.keeper}, those most similar to it (near), those least similar (far), and a sample of the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
+      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the ${n.meta.words.keeper}, ${n.meta.purpose === "copying" ? "and those of the most similar pairs" : "those most similar to it (near), those least similar (far), and a sample of the rest (random)"}. ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
     }
     box.append(table("Members", names, rows));
     return box;
