@@ -99,8 +99,7 @@ class PairList:
         """
         whole = np.concatenate([np.empty((0, 7), np.int64), *(whole for whole, _ in self._rows)])
         shares = np.concatenate([np.empty((0, 2)), *(shares for _, shares in self._rows)])
-        keys = (shares[:, 0], shares[:, 1]) if by_share else (shares[:, 1], shares[:, 0])
-        order = np.lexsort((whole[:, 1], whole[:, 0], *(-key for key in keys)))
+        order = np.lexsort((whole[:, 1], whole[:, 0], -shares[:, int(by_share)]))
         return RankedPairs(whole[order], shares[order, 0], shares[order, 1], by_share, order, self.snippets)
 
 
