@@ -76,4 +76,7 @@ def test_what_is_an_input_is_nothing_else(folder: Path) -> None:
     assert "question.txt is an input, and the file of ignore" in told
     assert run("essays", *OPTIONS, "--originals", "nothing", "-o", "out")[0] == 1
     assert run("essays", *OPTIONS, "--group-by", "folder:x", "-o", "out")[0] == 2
+    code, told = run("essays", *OPTIONS, "--pseudonyms", "out/keys.csv", "-o", "out")
+    assert code == 1
+    assert "out/keys.csv lies where the report is to be written" in told
     assert not (folder / "out").exists()

@@ -176,7 +176,7 @@ def report(
             wanted.check_filed()
         search = wanted.adapted(search)
     spec = filed.spec if filed is not None else tuning.make_spec(search)
-    prepared = Prepared.of(wanted, spec)
+    prepared = Prepared.of(wanted, spec, output)
     with running.stoppable(ctx, quiet=voice.quiet) as observer:
         reader = prepared.open(list(inputs), reading)
         check_inputs(reader, output)

@@ -31,8 +31,14 @@ class Prepared:
     roles: Roles = field(default_factory=Roles)
 
     @classmethod
-    def of(cls, wanted: Wanted, spec: Spec) -> Prepared:
-        """Read the files that are named; InputError where one cannot be used."""
+    def of(cls, wanted: Wanted, spec: Spec, output: str | os.PathLike[str]) -> Prepared:
+        """Read the files that are named; InputError where one cannot be used, or lies in the ``output``."""
+        inside = os.path.join(os.path.realpath(output), "")
+        for path in (*wanted.ignore, *wanted.verdicts, *([wanted.pseudonyms] if wanted.pseudonyms else [])):
+            if os.path.realpath(path).startswith(inside):
+                raise InputError(
+                    f"{path} lies where the report is to be written, which replaces it. Keep it elsewhere."
+                )
         keys = None if wanted.pseudonyms is None else KeyFile.open(wanted.pseudonyms)
         return cls(wanted, spec, wanted.template(spec), read_verdicts(wanted.verdicts), keys)
 

@@ -153,7 +153,7 @@ def report(
     if filed is None and spec.measure == CONTAINMENT and audit is not None:
         raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=wanted.single_file)
-    prepared = Prepared.of(wanted, spec)
+    prepared = Prepared.of(wanted, spec, output)
     watching = observer or Silent()
     for line in finish_names([os.fspath(output)]):
         watching.note(line)
