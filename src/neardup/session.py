@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,9 @@ from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.fit import PASSAGES, SLOW, Hint, fit, layout_hints
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.pairing import Pairing
 from neardup.engine.reading.families import check_room
+from neardup.engine.reading.template import Template
 from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.results.ordered import ordered_pairs
 from neardup.engine.space import RECORD_SHARE, Budget, Space
@@ -86,6 +88,10 @@ class Run:
     observer: Observer = field(default_factory=Silent)
     hints: tuple[Hint, ...] = field(init=False, default=())
     """What does not fit the setting, known when the texts were read for a search."""
+    template: Template | None = None
+    """What does not count in any document."""
+    pairing: Callable[[Run], Pairing | None] | None = None
+    """Says, of a run that has read its documents, which of them may form pairs; None: any two."""
     keep_written: bool = False
     """Whether the texts are to be shown: as they were written, then, and not as they are compared."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
@@ -164,8 +170,8 @@ class Run:
         """The inputs, read and sketched as ``spec`` says, and their exact copies."""
         with closing(self.reader.tasks(self.threads)) as tasks:
             return engine.gather(
-                tasks,
-                spec,
+                tasks if self.template is None else self.template.tasks(tasks),
+                spec if self.template is None else self.template.search_spec(spec),
                 total_bytes=self.reader.total_bytes,
                 threads=self.threads,
                 names=self.provenance,
@@ -183,6 +189,9 @@ class Run:
         with self._refusing_too_large():
             gathered = self.gather(self.spec)
             self._tell_hints(fit(gathered.collection, gathered.copies.weight))
+            pairing = None if self.pairing is None else self.pairing(self)
+            if pairing is not None:
+                gathered = engine.with_pairing(gathered, pairing)
             return engine.search(gathered, split_row=self._split_row(), keep_keys=keep_keys)
 
     def _tell_hints(self, found: Sequence[Hint]) -> None:

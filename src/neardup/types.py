@@ -161,6 +161,8 @@ class Batch:
     """Where the records lie, where each can be read again by itself."""
     pages: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Where the pages of a document begin, in code points of its text, by its place in the batch, if it has pages."""
+    text_bytes: int | None = None
+    """Bytes of text that the documents stand for, where they are no longer what was read."""
     give_back: Callable[[], None] | None = None
     """Lets the reader have the memory of the documents, when nobody looks at them any more."""
 

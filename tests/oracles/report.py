@@ -69,7 +69,8 @@ def pair_rows(chunk: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of a chunk of the list of pairs."""
     rows = []
     for i in range(len(chunk["a"])):
-        row = {name: chunk[name][i] for name in chunk if name not in ("first", "documents", "sources", "a", "b")}
+        by_document = ("first", "documents", "sources", "people", "roles", "hashes", "a", "b")
+        row = {name: chunk[name][i] for name in chunk if name not in by_document}
         for side in ("a", "b"):
             number = chunk[side][i]
             row[side] = chunk["documents"][number]

@@ -208,6 +208,7 @@ def _meta(
     characters = sum(len(text) for _, _, text in documents)
     return {
         "title": title,
+        "purpose": "cleaning",
         "version": "neardup 0.0",
         "measure": "jaccard",
         "threshold": threshold,

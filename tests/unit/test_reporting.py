@@ -34,7 +34,7 @@ from neardup.tasks.report import pages
 from neardup.tasks.report.clusters import FAR, NEAR, RANDOM, order_clusters
 from neardup.tasks.report.curve import count_pairs, link_at, similarity_edges, steps
 from neardup.tasks.report.public import report
-from neardup.tasks.report.report_input import report_input
+from neardup.tasks.report.report_input import Asked, report_input
 
 ONE = {"threads": 1}
 EXACT: dict[str, Any] = {"shingle": "char:3", "threshold": 0.3, "exact": True}
@@ -72,7 +72,7 @@ def test_the_curve_says_what_a_search_at_each_threshold_finds(texts: list[str], 
     texts += [data.draw(st.sampled_from(texts)) for _ in range(3)]
     spec = tuning.make_spec(shingle="char:2", threshold=0.25, exact=True)
     with Run(open_inputs(texts), spec, RunOptions(threads=1)) as run:
-        basis, _ = report_input(run, None, link, None)
+        basis, _ = report_input(run, Asked(link=link))
         thresholds = steps(0.25, 0)
         groups = order_clusters(basis.found.members)
         pairs = count_pairs(basis, groups, None, thresholds, similarity_edges(0.25)).pairs

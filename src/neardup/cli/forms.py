@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from pathlib import Path
 from typing import Any
 
 import click
@@ -71,7 +70,7 @@ class Voice(Options):
         say(closing)
 
 
-_INPUTS = ("inputs", "against", "protect")
+_INPUTS = ("inputs", "against", "originals", "protect")
 """Parameters that are paths of inputs."""
 FORMS: dict[str, type[Options]] = {
     "voice": Voice,
@@ -124,10 +123,15 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
 def _without_slots(ctx: click.Context, given: dict[str, Any]) -> dict[str, Any]:
     """The options, less the slots of a file where a join is typed, which has none: a file is for many commands."""
     of_file = ctx.meta.get(READ, ("", ()))[1]
-    joins = {"exact": given.get("exact") is True, "against": bool(given.get("against"))}
+    joins = {"exact": given.get("exact") is True, "against": _is_against(given)}
     joins["measure"] = given.get("measure") == CONTAINMENT
     is_typed = any(is_join and name not in of_file for name, is_join in joins.items())
     return {**given, "slots": None} if "slots" in of_file and is_typed else given
+
+
+def _is_against(given: Mapping[str, Any]) -> bool:
+    """Whether two collections are joined; a report bands earlier documents with all others."""
+    return bool(given.get("against")) and "purpose" not in given
 
 
 def _to_nobody(message: str) -> None: ...
@@ -135,11 +139,11 @@ def _to_nobody(message: str) -> None: ...
 
 def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
     """Raise UsageError for options of a search that exclude each other, or others of its command."""
-    against: Sequence[Path] = given.get("against", ())
+    against = _is_against(given)
     check_banding(search.slots, search.bands)
     is_containment = search.measure == CONTAINMENT
     if search.candidates_by is not None:
-        _check_candidates(search, against=bool(against))
+        _check_candidates(search, against=against)
     if is_containment:
         _check_no_signatures(search, "--measure containment", "a separate join")
     elif search.exact is True or against:

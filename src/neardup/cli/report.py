@@ -15,17 +15,18 @@ import click
 from neardup.cli import WRITTEN, forms, options, running
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
-from neardup.params import InputOptions, RunOptions, SearchOptions, parse_memory
+from neardup.params import CLEANING, PURPOSES, InputOptions, RunOptions, SearchOptions, parse_memory
 from neardup.shown import counted, duration, megabytes
 
 if TYPE_CHECKING:
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
+    from neardup.tasks.report.wanted import Wanted
 
 
 @forms.command(
     "report",
-    "report essays/ --shingle word:3 -t 0.2 -o report",
+    "report essays/ --for essays --purpose copying -o report",
     "report docs.jsonl --pairs pairs.parquet -o report.html",
 )
 @options.inputs
@@ -49,6 +50,59 @@ if TYPE_CHECKING:
     metavar="REGEX",
     help="Regular expression that is searched in each id: its first group, or the match, names the source of the"
     " document.  [default: the input file; in a folder the sub-folder]",
+)
+@click.option(
+    "--purpose",
+    type=click.Choice(PURPOSES),
+    default=CLEANING,
+    show_default=True,
+    help="What the pages are for. cleaning: which documents could go. copying: who shares how much with whom, by the"
+    " share of the smaller document that is in the larger one; nothing is said of removing.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="FILE",
+    help="Text that does not count, such as the questions of an assignment: its shingles are taken out of every"
+    " document before anything is compared. Passages in it are apart by lines of --- alone. Several are allowed."
+    "  [default: all text counts]",
+)
+@click.option(
+    "--originals",
+    multiple=True,
+    metavar="INPUT",
+    type=click.Path(path_type=Path),
+    help="Texts that others may have used, beside the inputs or among them: compared with all submissions, never with"
+    " each other, and shown as originals. Several are allowed.  [default: none]",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="INPUT",
+    type=click.Path(path_type=Path),
+    help="Earlier documents, such as those of other years: the submissions are compared with them too, and they are not"
+    " compared with each other. Several are allowed.  [default: none]",
+)
+@click.option(
+    "--group-by",
+    metavar="RULE",
+    help="Whose a document is: folder:1, the first folder below the inputs; column:NAME; or a regular expression that"
+    " is searched in each id. Documents of one person are never compared with each other."
+    "  [default: each document by itself]",
+)
+@click.option(
+    "--pseudonyms",
+    metavar="KEYFILE",
+    help="Show pseudonyms in place of the names of people and documents. KEYFILE is a CSV that leads back from them; it"
+    " is made if it is not there, and gives the same names in each report. Texts are not rewritten."
+    "  [default: names are shown]",
+)
+@click.option(
+    "--verdicts",
+    multiple=True,
+    metavar="FILE",
+    help="Verdicts and notes that were exported from the pages of an earlier report, to be shown in this one. Several"
+    " are allowed, of several graders too.  [default: none]",
 )
 @click.option(
     "--audit",
@@ -86,7 +140,6 @@ def report(
     inputs: tuple[Path, ...],
     output: str,
     pairs: str | None,
-    audit: int | None,
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
@@ -109,29 +162,36 @@ def report(
     begin = time.perf_counter()
     if pairs is not None:
         _check_no_search(ctx)
-    _check_site(inputs, output, site)
+    wanted = _check_site(inputs, output, site)
     from neardup.cli.summary import summary_lines
-    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.report.build import build
+    from neardup.tasks.report.build import build  # these not before the checks: they load numba
     from neardup.tasks.report.earlier_pairs import read_pairs
     from neardup.tasks.report.originals import check_inputs
+    from neardup.tasks.report.prepared import Prepared
     from neardup.tasks.report.report_input import report_input
 
     filed = read_pairs(pairs) if pairs is not None else None
+    with usage_errors():
+        if filed is not None:
+            wanted.check_filed()
+        search = wanted.adapted(search)
     spec = filed.spec if filed is not None else tuning.make_spec(search)
+    prepared = Prepared.of(wanted, spec, output)
     with running.stoppable(ctx, quiet=voice.quiet) as observer:
-        reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
+        reader = prepared.open(list(inputs), reading)
         check_inputs(reader, output)
-        task = {"command": "report", "link": search.link}
-        with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
+        task = {"command": "report", "link": search.link, **prepared.task}
+        with running.open_run(
+            observer, reader, spec, search, run, output=output, task=task, template=prepared.template
+        ) as work:
 
             def make() -> tuple[Reported, Audit | None]:
-                basis, audited = report_input(work, filed, search.link, audit)
-                return build(basis, output, audit=audited, **site), audited
+                basis, audited = report_input(work, prepared.asked(filed, search.link))
+                return build(basis, output, wanted, verdicts=prepared.verdicts, audit=audited), audited
 
             reported, audited = observer.in_background(make)
             ctx.meta[WRITTEN] = [output]
-    page = output if site["single_file"] else str(Path(output) / reported.path.name)
+    page = output if wanted.single_file else str(Path(output) / reported.path.name)
     found = reported.summary
     counts = [counted(found.documents, "document"), counted(found.pairs, "pair"), counted(found.clusters, "cluster")]
     closing = [
@@ -162,12 +222,11 @@ def _check_no_search(ctx: click.Context) -> None:
         raise click.UsageError(f"--pairs has its own spec, and searches nothing. Leave {options[name]} out.")
 
 
-def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:
-    """Refuse at once what names and options tell."""
+def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> Wanted:
+    """What is wanted, refused at once where names and options tell that it cannot be."""
     from neardup.cli.targets import mend_and_tell
     from neardup.pages.site.write import check_site, is_named_page, is_page
-    from neardup.tasks.report.build import check_size
-    from neardup.tasks.report.origins import check_pattern
+    from neardup.tasks.report.wanted import Wanted
 
     if STDOUT in map(str, inputs):
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
@@ -177,7 +236,7 @@ def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> 
     if site["single_file"] and not is_named_page(output):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
     with usage_errors():
-        check_size(site["size"], single_file=site["single_file"])
-        check_pattern(site["sources"])
+        wanted = Wanted.of({**site, **{name: list(site[name]) or None for name in ("originals", "against")}})
     check_site(output, single_file=site["single_file"])
     mend_and_tell([output])  # behind the check that nothing else has taken its place
+    return wanted

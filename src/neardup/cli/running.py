@@ -19,6 +19,7 @@ from neardup.params import AUTO, LOCAL, ClusterOptions, RunOptions, SearchOption
 
 if TYPE_CHECKING:
     from neardup.engine.observe import Observer
+    from neardup.engine.reading.template import Template
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
     from neardup.session import Run
@@ -114,14 +115,15 @@ def open_run(
     task: dict[str, Any],
     files: Sequence[str] = (),
     keep_written: bool = False,
+    template: Template | None = None,
     cluster: ClusterOptions | None = None,
 ) -> Iterator[Run]:
     """The run of a search, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
     no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
-    resumed, beside ``keep_written``, which is as for ``Run``; ``cluster`` does the work. Where it goes on with an
-    interrupted one, what that had begun to write into ``files`` is taken away.
+    resumed, beside ``keep_written``, which is as for ``Run``, as ``template`` is; ``cluster`` does the work. Where it
+    goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
     Raises SpoolError when an interrupted run has left its work there, and it is not to be resumed.
     """
     from neardup.outputs.write import remove_leftovers
@@ -145,7 +147,8 @@ def open_run(
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
     spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
-    how: dict[str, Any] = {"spill_to": place, "task": task, "choice": choice, "keep_written": keep_written}
+    how: dict[str, Any] = {"spill_to": place, "task": task, "choice": choice, "template": template}
+    how["keep_written"] = keep_written
     with Run(reader, spec, run, **how, preset=search.used_preset, observer=observer) as work:
         for name in files if run.resume else ():
             remove_leftovers(name)

@@ -11,6 +11,7 @@ find ── search ── link_rows ── expand_pairs, expand_clusters      pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Check
 from neardup.engine.check import Checker, Screen
 from neardup.engine.observe import Observer, Scaled, Stages
+from neardup.engine.pairing import Pairing
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
-from neardup.params import CONTAINMENT, Overlap, Spec
+from neardup.params import CONTAINMENT, NO_CROWD, Overlap, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch, Mask, Origin
 
@@ -93,6 +95,13 @@ def gather(
     return Gathered(collection, copies, weight, Checker(collection, threads=threads), tally, stages, names)
 
 
+def with_pairing(gathered: Gathered, pairing: Pairing) -> Gathered:
+    """The same collection, in which only some documents may form pairs; no crowd may stand for its pairs there."""
+    assert gathered.collection.spec.crowd == NO_CROWD, "the leader of a crowd may not form the pairs of its members"
+    copies = gathered.copies.apart()
+    return replace(gathered, copies=copies, weight=copies.weight, pairing=pairing)
+
+
 def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool = False) -> SearchState:
     """Find the verified pairs of a collection.
 
@@ -146,14 +155,14 @@ def _joined(gathered: Gathered, split_row: int | None) -> tuple[PairStore, I32]:
             threads=tally.threads,
             observer=observer,
         ).run()
-        pairs = _confirmed(joined.pairs, collection, gathered.check)
+        pairs = _confirmed(joined.pairs, collection, gathered.check, gathered.pairing)
     tally.candidates, tally.checked = joined.candidates_met, joined.overlaps_counted
     none = np.full(len(collection), -1, dtype=np.int32)
     return pairs, joined.crowd if joined.crowd.size else none
 
 
-def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> PairStore:
-    """What a join found, with similarities as the check has them.
+def _confirmed(joined: PairStore, collection: Collection, check: Checker, pairing: Pairing | None) -> PairStore:
+    """What a join found and may form a pair, with similarities as the check has them.
 
     A join goes by hashes of a public key, since what it has met of a collection must be the same tomorrow, and texts
     can be made for which such hashes lie.
@@ -162,9 +171,13 @@ def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> Pai
     pairs = PairStore("confirmed", len(collection), space, part=0.15, is_lasting=True)
     if "confirmed" not in space.state:
         for piece in joined.pieces():
-            similarity = check(piece.left, piece.right, collection.spec.threshold)
+            left, right = piece.left, piece.right
+            if pairing is not None:
+                allowed = pairing.allows(left, right)
+                left, right = left[allowed], right[allowed]
+            similarity = check(left, right, collection.spec.threshold)
             near = similarity >= 0
-            pairs.add(piece.left[near], piece.right[near], similarity[near])
+            pairs.add(left[near], right[near], similarity[near])
         check.drop_buffers()
         pairs.flush()
         space.checkpoint(confirmed=True)
@@ -181,7 +194,7 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     if not keep_keys:
         collection.drop_keys()
     with stages.stage("check", None, ""):
-        pairs = _verified(candidates, collection, check, tally.threads, observer)
+        pairs = _verified(candidates, collection, check, tally.threads, observer, gathered.pairing)
         check.drop_buffers()
     tally.candidates = candidates.met + candidates.pending.met
     tally.checked = check.checked
@@ -190,7 +203,12 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
 
 
 def _verified(
-    candidates: BandCandidates, collection: Collection, check: Checker, threads: int, observer: Observer
+    candidates: BandCandidates,
+    collection: Collection,
+    check: Checker,
+    threads: int,
+    observer: Observer,
+    pairing: Pairing | None,
 ) -> PairStore:
     """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
     spec, space, n = collection.spec, collection.space, len(collection)
@@ -211,6 +229,9 @@ def _verified(
             if done:
                 observer.advance(done)
             is_begun = True
+        if pairing is not None:
+            allowed = pairing.allows(left, right)
+            left, right, tag = left[allowed], right[allowed], tag[allowed]
         is_inside, is_apart = (
             (crowd[left] >= 0) & (crowd[left] == crowd[right]),
             pending.apart[left] & pending.apart[right],
@@ -272,22 +293,27 @@ def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, 
 
 
 def keeping_order(found: SearchState) -> I64:
-    """Representatives that have pairs in the order in which they may keep: leaders of crowds first, then by content."""
+    """Representatives that have pairs in the order in which they may keep: leaders of crowds and references first, then
+    by content."""
     involved = found.pairs.involved()
     found.need_memory(involved)
     order = content_order(found.collection, involved)
     del involved
     is_lead = found.crowd[order] == order
+    if found.pairing is not None and found.pairing.is_reference is not None:
+        is_lead |= found.pairing.is_reference[order]
     return np.concatenate((order[is_lead], order[~is_lead]))
 
 
 def link_rows(found: SearchState, rule: str) -> Links:
     """Clusters of representatives by ``star`` or ``connected``.
 
-    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only.
+    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only. A member and
+    a keeper that may form no pair have the similarity NaN.
     """
     order = keeping_order(found)
-    return link(found.pairs, order, len(found.collection), found.space, rule=rule, check=found.check)
+    check = found.check if found.pairing is None else found.pairing.restricted(found.check)
+    return link(found.pairs, order, len(found.collection), found.space, rule=rule, check=check)
 
 
 def find(found: SearchState, *, rule: str) -> FoundRows:

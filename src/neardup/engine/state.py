@@ -9,6 +9,7 @@ import numpy as np
 
 from neardup.engine.check import Checker
 from neardup.engine.observe import Stages
+from neardup.engine.pairing import Pairing
 from neardup.engine.reading.collection import Collection, RowNames
 from neardup.engine.reading.copies import Copies
 from neardup.engine.reading.written import WrittenTexts
@@ -56,6 +57,8 @@ class Gathered:
     tally: RunTally
     stages: Stages
     names: RowNames
+    pairing: Pairing | None = field(default=None, kw_only=True)
+    """Which documents may form pairs; None: any two. Where it is given no copies are put together."""
 
     @property
     def space(self) -> Space:

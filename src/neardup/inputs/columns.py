@@ -137,7 +137,7 @@ def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str
     """The error for a column that was asked for with ``--option`` and is not there."""
     kind = NoTextColumn if option == "text" else NoColumn
     return kind(
-        f"{source}: there is no column {asked!r} for --{option} ({option}=); "
+        f"{source}: there is no column {asked!r} for --{option.replace('_', '-')} ({option}=); "
         f"the columns are {_listed(names)}.{did_you_mean(asked, names)}"
     )
 

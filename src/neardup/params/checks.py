@@ -14,7 +14,9 @@ from neardup.errors import InputError, did_you_mean
 __all__ = [
     "AUTO",
     "BOILERPLATE",
+    "CLEANING",
     "CONTAINMENT",
+    "COPYING",
     "DEFAULT_ALARM",
     "DEFAULT_AUDIT",
     "DEFAULT_CROWD",
@@ -41,6 +43,7 @@ __all__ = [
     "ON_MISSING",
     "ORDERS",
     "OVERLAP",
+    "PURPOSES",
     "SIMILARITY",
     "SKETCH_FAMILIES",
     "SPARK",
@@ -86,6 +89,9 @@ DEFAULT_WEIGHTS = (0.5, 0.5)
 MIN_SLOTS, MAX_SLOTS = 2, 4096
 SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "universal")
 LINK_RULES = ("star", "connected")
+PURPOSES = ("cleaning", "copying")
+CLEANING, COPYING = PURPOSES
+"""What the pages of a report are for."""
 CONTAINMENT = "containment"
 MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
 ENGINES = (LOCAL, SPARK) = ("local", "spark")

@@ -177,7 +177,8 @@ def resolve(values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
 def _has_bands(values: Mapping[str, Any]) -> bool:
     """Whether these are options of a search that chooses its bands, so that slots of a preset have a use."""
     by_hand = values.get("bands") is not None or values.get("candidates_by") is not None
-    by_join = values.get("exact") is True or values.get("measure") == CONTAINMENT or bool(values.get("against"))
+    is_across = bool(values.get("against")) and "purpose" not in values  # a report bands earlier documents with all
+    by_join = values.get("exact") is True or values.get("measure") == CONTAINMENT or is_across
     return "recall" in values and not by_hand and not by_join
 
 

@@ -119,7 +119,7 @@ def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occur
     """
     kind, k, _, _ = hasher.params
     data = text.encode("utf-8", "replace")
-    firsts, lasts = _tokens(data.decode("utf-8"), hasher)
+    firsts, lasts = token_spans(data.decode("utf-8"), hasher)
     if firsts.size == 0 and text and kind != hashing.ITEM:
         firsts, lasts = np.array([0]), np.array([len(text) - 1])  # no token at all: the text as it is
     if kind == hashing.ITEM:
@@ -132,8 +132,8 @@ def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occur
     return Occurrences(hashes, starts[firsts[:count]], ends[lasts[-count:]] if count else ends[:0])
 
 
-def _tokens(text: str, hasher: Hasher) -> tuple[I64, I64]:
-    """First and last character of each token of a text that is valid UTF-8."""
+def token_spans(text: str, hasher: Hasher) -> tuple[I64, I64]:
+    """First and last character of each token of a text that is valid UTF-8, int64[tokens] both."""
     kind, letters = hasher.params.kind, hasher.params.letters
     if kind == hashing.ITEM:
         spans = np.array([found.span() for found in re.finditer(r"\S+", text)], dtype=np.int64).reshape(-1, 2)

@@ -320,7 +320,7 @@ def collect(
         done += 1
         consumed += batch.consumed
         observer.advance(batch.consumed)
-        collection.read_bytes += batch.documents.nbytes
+        collection.read_bytes += batch.documents.nbytes if batch.text_bytes is None else batch.text_bytes
         if len(rows.documents) == 0:
             continue
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0

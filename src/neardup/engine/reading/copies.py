@@ -67,6 +67,13 @@ class Copies:
             sides[np.searchsorted(rows, both)] = 3
         return sides
 
+    def apart(self) -> Copies:
+        """The same documents, each for itself: for whom it matters which of the copies a pair has."""
+        weight = np.minimum(self.weight, 1)
+        weight[self.members] = 1
+        nothing = np.empty(0, dtype=np.int64)
+        return Copies(weight, nothing, np.zeros(1, dtype=np.int64), nothing, self.empty)
+
     def spread(self, rows: I64) -> tuple[I64, I64]:
         """Groups of representatives end to end: (starts[m + 1], members), in the order of ``rows``."""
         sizes = self.weight[rows].astype(np.int64)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
-from neardup.engine.check import Checker
 from neardup.engine.space import Space
 from neardup.stages.cluster import Components, Stars
 from neardup.types import F64, I32, I64, Mask, Pairs
@@ -88,7 +87,7 @@ def link(
     space: Space,
     *,
     rule: str,
-    check: Checker | None = None,
+    check: Callable[[I64, I64, float], F64] | None = None,
     more: PairStore | None = None,
     fixed: Mask | None = None,
 ) -> Links:

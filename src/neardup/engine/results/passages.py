@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from neardup.cutting import distinct
 from neardup.params import Normalize, Shingle
 from neardup.stages import offsets, passages
 from neardup.stages import text as text_stage
-from neardup.stages.passages import Occurrences, Passages
+from neardup.stages.passages import Occurrences, Passages, Span
 from neardup.stages.shingle import Hasher
 
 
 class Marker:
     """Finds shared passages under one spec. A text that is held against many is looked through once."""
 
-    def __init__(self, *, shingle: Shingle, normalize: Normalize) -> None:
+    def __init__(self, *, shingle: Shingle, normalize: Normalize, template: Sequence[str] = ()) -> None:
+        """``template``: passages whose shingles do not count."""
         self._normalize = normalize
         self._hasher = Hasher.private(shingle)
+        hashes = [np.empty(0, dtype=np.uint64), *(self._every(passage).hashes for passage in template)]
+        self._template = distinct(np.concatenate(hashes))
 
     def occurrences(self, text: str) -> Occurrences:
-        """Every shingle of a text as it was written, in order. Linear."""
+        """Every shingle of a text as it was written that counts, in order. Linear."""
+        return self.split(text)[0]
+
+    def split(self, text: str) -> tuple[Occurrences, list[Span]]:
+        """The shingles of a text that count, and the spans of those that the template has: rising and apart. Linear."""
+        every = self._every(text)
+        if not self._template.size:
+            return every, []
+        known = np.isin(every.hashes, self._template)
+        spans: list[Span] = []
+        for start, end in zip(every.starts[known].tolist(), every.ends[known].tolist(), strict=True):
+            if spans and start <= spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            else:
+                spans.append((start, end))
+        return Occurrences(every.hashes[~known], every.starts[~known], every.ends[~known]), spans
+
+    def _every(self, text: str) -> Occurrences:
         traced = offsets.trace(text, self._normalize)
         assert traced.text == text_stage.normalize_text(text, self._normalize), "offsets follow another normalisation"
         return passages.find_occurrences(traced.text, traced.starts, traced.ends, self._hasher)

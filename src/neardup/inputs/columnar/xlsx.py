@@ -83,7 +83,7 @@ class XlsxSource(Source):
         with _opened_rows(self.name, self._stream, self._options.limit) as rows:
             return [cell_text(cell) or "" for cell in next(rows, ())]
 
-    def values(self, column: str, rows: Sequence[int]) -> list[Any]:
+    def values(self, column: str, rows: Sequence[int], *, option: str = "keep") -> list[Any]:
         """The cells of a column in some rows, rising, as numbers, texts and None; fewer where rows are not there."""
         wanted = iter(rows)
         found: list[Any] = []
@@ -91,7 +91,7 @@ class XlsxSource(Source):
         with _opened_rows(self.name, self._stream, self._options.limit) as cells:
             names = [cell_text(cell) or "" for cell in next(cells, ())]
             if column not in names:
-                raise unknown_column(column, names, self.name, option="keep")
+                raise unknown_column(column, names, self.name, option=option)
             place = column_place(names, column, self.name)
             for row, values in enumerate(cells, start=2):
                 if row == following:

@@ -6,5 +6,6 @@ templates/  what is read without JavaScript: the frame, the summary, the measure
 assets/     own styles and scripts, no framework; colours and marks are in common.css. Which page has which is in
             ``pages.assets`` and ``render``. Two texts side by side, on every page that shows some: dom, text, pane,
             together, differ, sides. The page of a pair: template, passages, pair, compare. The report: data, parts,
-            list, download, pairs, charts, summary, histogram, tables, graph, matrix, cluster, sources, routes
+            list, download, pairs, charts, summary, histogram, tables, graph, matrix, cluster, sources, verdicts,
+            people, routes
 """

@@ -29,7 +29,7 @@ _STYLES = (*PAIR_STYLES, "views")
 _SCRIPTS = (
     *PAIR_SCRIPTS,
     *("data", "parts", "list", "download", "pairs", "charts", "summary", "histogram", "tables", "graph", "matrix"),
-    *("cluster", "sources", "routes"),
+    *("cluster", "sources", "verdicts", "people", "routes"),
 )
 
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}

@@ -194,9 +194,14 @@ def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
             f"the documents {names} are too long to be compared for the audit within the memory limit. Raise --memory "
             "(memory=), or leave them out."
         ) from exc
+    pairs = truth.pairs
+    if search.pairing is not None:
+        allowed = search.pairing.allows(pairs.left, pairs.right)
+        return ExactPartners(
+            Pairs(pairs.left[allowed], pairs.right[allowed], pairs.similarity[allowed]), truth.candidates
+        )
     if search.split_row is None:
         return truth
-    pairs = truth.pairs
     sides = [search.copies.sides(rows, search.split_row) for rows in (pairs.left, pairs.right)]
     across = sides[0] | sides[1] == BOTH_SIDES
     return ExactPartners(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)

@@ -36,7 +36,8 @@ from neardup.tasks.dedup.rewrite.parquet import open_parquet
 from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
 from neardup.types import I64
 
-_OPTION = "keep"
+KEEP = "keep"
+"""The option that names the column, for messages."""
 _AGAIN = "choosing by a column"
 _PARSED = 1 << 16
 """Values of JSON Lines that are Python objects at a time."""
@@ -47,11 +48,12 @@ Read = Callable[[int], Iterator[Any]]
 wants."""
 
 
-def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) -> None:
+def check_column(reader: Reader, column: str, *, without: Collection[str] = (), option: str = KEEP) -> None:
     """Look, before a long run, whether every source has the column and its values can be put in order.
 
     Of a Parquet, Arrow or CSV file or an object the columns are looked at, of JSON Lines the first 4 MB of records: one
     of them must have the field. Of a CSV file ``column`` may be a 1-based number too. Sources ``without`` need none.
+    ``option`` is what asked for it, for messages.
 
     Raises:
         InputError: a source has no such column, or none at all, or can be read only once.
@@ -61,18 +63,18 @@ def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) 
             continue
         if isinstance(source, JsonlSource):
             check_rereadable(source.name, _AGAIN)
-            _check_json(source.name, column, reader.options)
+            _check_json(source.name, column, reader.options, option)
         elif isinstance(source, XlsxSource):
             check_rereadable(source.name, _AGAIN)
-            source.values(column, ())
+            source.values(column, (), option=option)
         elif isinstance(source, DelimitedSource):
             check_rereadable(source.name, _AGAIN)
             for block in record_blocks(source.name, source.name, source.format, reader.options):
                 if block.layout.width:
-                    _field_of(block, column, source.name)
+                    _field_of(block, column, source.name, option)
                     break
         else:
-            _arrays_of(source, column, np.empty(0, dtype=np.int64), reader.options.limit)
+            _arrays_of(source, column, np.empty(0, dtype=np.int64), reader.options.limit, option)
 
 
 def read_values(reader: Reader, column: str, wanted: Mapping[str, I64]) -> Any:
@@ -127,16 +129,18 @@ def parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> It
         raise changed(source.name, int(rows.size), done)
 
 
-def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
+def _arrays_of(
+    source: Source, column: str, rows: I64, limit: RecordLimit, option: str = KEEP
+) -> Iterator[tuple[int, Any]]:
     """The column of a source that is columnar, as arrays, each with the 1-based row of its first value.
 
     Its name and type are looked at before anything is yielded.
     """
-    schema, read = _opened(source, rows, column, limit)
+    schema, read = _opened(source, rows, column, limit, option)
     if schema is None:  # no rows, whatever the columns
         return iter(())
     if column not in schema.names:
-        raise unknown_column(column, schema.names, source.name, option=_OPTION)
+        raise unknown_column(column, schema.names, source.name, option=option)
     place = column_place(schema.names, column, source.name)
     ordered(pa.nulls(0, schema.field(place).type), column, source.name)
     return _numbered(read(place), source.name, column, limit)
@@ -152,7 +156,7 @@ def _numbered(batches: Iterator[Any], source: str, column: str, limit: RecordLim
         first += batch if isinstance(batch, int) else len(batch)
 
 
-def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple[Any, Read]:
+def _opened(source: Source, rows: I64, column: str, limit: RecordLimit, option: str) -> tuple[Any, Read]:
     """The Arrow schema of a source, None where it has no rows, and what reads the column at a place of it."""
     if isinstance(source, ParquetSource):
         return _opened_parquet(source.name, rows, limit)
@@ -165,9 +169,10 @@ def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple
         schema, batches = source.with_column(column)
         if schema.names:
             return schema, lambda place: (batch.select([place]) for batch in batches)
+    other = "Choose with --keep first, last, longest or shortest, or give" if option == KEEP else "Give"
     raise InputError(
-        f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. Choose with --keep "
-        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow, a spreadsheet or a frame."
+        f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. {other} JSONL, CSV, "
+        "Parquet, Arrow, a spreadsheet or a frame."
     )
 
 
@@ -206,7 +211,7 @@ def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
     return reader.schema, read
 
 
-def _check_json(name: str, column: str, options: ReadOptions) -> None:
+def _check_json(name: str, column: str, options: ReadOptions, option: str = KEEP) -> None:
     """Raise InputError when no record in the first block that has any has the field."""
     for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
         names: dict[str, None] = {}
@@ -216,7 +221,7 @@ def _check_json(name: str, column: str, options: ReadOptions) -> None:
                 return
             names.update(dict.fromkeys(record))
         if names:
-            raise unknown_column(column, list(names), name, option=_OPTION)
+            raise unknown_column(column, list(names), name, option=option)
 
 
 def _json_parts(source: JsonlSource, column: str, rows: I64, options: ReadOptions) -> Iterator[Part]:
@@ -296,7 +301,7 @@ def _scanned(block: RecordBlock, field: int) -> I64:
     return table
 
 
-def _field_of(block: RecordBlock, column: str, source: str) -> int:
+def _field_of(block: RecordBlock, column: str, source: str, option: str = KEEP) -> int:
     """The 0-based field that a name, or a 1-based number, stands for."""
     layout = block.layout
     if column in layout.names:
@@ -305,8 +310,9 @@ def _field_of(block: RecordBlock, column: str, source: str) -> int:
     if is_number and 1 <= int(column) <= layout.width:
         return int(column) - 1
     if layout.names and not is_number:
-        raise unknown_column(column, layout.names, source, option=_OPTION)
+        raise unknown_column(column, layout.names, source, option=option)
     raise InputError(
-        f"{source}: there is no column {column!r} for --{_OPTION} ({_OPTION}=); the first row has {layout.width} fields"
+        f"{source}: there is no column {column!r} for --{option.replace('_', '-')} ({option}=); the first row has "
+        f"{layout.width} fields"
         f"{'' if layout.names else ' and names none'}. Give the number of one, from 1."
     )

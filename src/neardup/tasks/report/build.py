@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,24 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from neardup.errors import InputError
 from neardup.pages.site.write import write_site
-from neardup.params import parse_memory
+from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
 from neardup.tasks.audit.outcome import Audit
-from neardup.tasks.report.clusters import Groups, choose_clusters, find_mates, order_clusters
+from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, count_pairs, link_at, similarity_edges, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits, words
 from neardup.tasks.report.files import file_links
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, best_clusters, list_clusters, make_pages
+from neardup.tasks.report.people_list import NAME, list_people
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.verdicts import Verdict, verdict_data
+from neardup.tasks.report.wanted import Wanted
 from neardup.types import I64
 
-DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
-"""Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""
-LEAST_SIZE = 2_000_000
 MOST_LISTED = 100_000
 """Clusters that are listed."""
 LISTED_BYTES = 280
@@ -53,58 +52,44 @@ class Reported:
         return f"<neardup.Reported: {self.path}, {self.files} files, {self.bytes} bytes>"
 
 
-def check_size(size: int | str | None, *, single_file: bool) -> int:
-    """The limit of a report's bytes; InputError where it is no size, or too small for a report."""
-    if size is None:
-        return SINGLE_SIZE if single_file else DEFAULT_SIZE
-    number = parse_memory(size, "size")
-    assert number is not None
-    if number < LEAST_SIZE:
-        raise InputError(
-            f"size is {size}. Give {LEAST_SIZE // 1_000_000}MB or more, which an empty report almost takes."
-        )
-    return number
-
-
 def build(
     basis: ReportInput,
     output: str | os.PathLike[str],
+    wanted: Wanted,
     *,
-    title: str | None,
-    single_file: bool,
-    sources: str | None,
-    size: int | str | None,
+    verdicts: Sequence[Verdict] = (),
     audit: Audit | None,
 ) -> Reported:
-    """Write the report of a run; the options are those of ``report``.
+    """Write the report of a run, and what graders said of its pairs.
 
     The same documents, pairs and options give the same bytes, whatever the threads and the memory. The run is still
     entered, and its inputs can be read again.
     """
-    limit = check_size(size, single_file=single_file)
     run, stages = basis.run, basis.search.stages
     with stages.stage("count", None, ""):
-        origins = find_origins(run, check_pattern(sources))
+        origins = None if basis.pseudonyms is not None else find_origins(run, check_pattern(wanted.sources))
         rows = sum(len(piece) for piece in basis.search.pairs.pieces())
         thresholds, edges = steps(run.spec.threshold, rows), similarity_edges(run.spec.threshold, pairs=rows)
         groups = order_clusters(basis.found.members)
         count = count_pairs(basis, groups, origins, thresholds, edges)
         linked = link_at(basis, thresholds)
-    contents, budget = _contents(basis, groups, origins, limit, file_links(basis, output, single_file=single_file))
+    link = file_links(basis, output, single_file=wanted.single_file)
+    contents, budget = _contents(basis, groups, origins, wanted, link)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
-        ranked = pages.listed.rank()
-    summary, faults = basis.summary(count.total), run.provenance.faults[:FAULTS_SHOWN]
-    names = ", ".join(os.path.basename(name.rstrip("/\\")) or name for name in run.reader.sources)
+        ranked = pages.listed.rank(by_share=wanted.purpose == COPYING)
+    summary = basis.summary(count.total)
+    faults = run.provenance.faults[:FAULTS_SHOWN] if basis.pseudonyms is None else []
     meta: dict[str, Any] = {
-        "title": title if title is not None else f"Near-duplicates in {names}",
+        "title": wanted.title if wanted.title is not None else _title(basis, wanted),
+        "purpose": wanted.purpose,
         "version": f"neardup {summary.version}",
         "measure": run.spec.measure,
         "threshold": summary.threshold,
         "recall": summary.recall,
         "spec_id": summary.spec_id,
         "spec": {name: value for name, value in summary.spec.items() if name not in ("version", "id")},
-        "words": words(summary, linked),
+        "words": words(basis, summary, linked, wanted.purpose, ranked.most),
         "facts": facts(basis, summary, audit),
         "faults": [str(fault) for fault in faults],
         "faults_left_out": run.provenance.bad - len(faults),
@@ -117,7 +102,11 @@ def build(
             "removed": int(linked.removed[0]),
         },
         "highest": float(count.highest.max(initial=0.0)),
-        "pairs": ranked.about(basis, origins, count.total),
+        "pairs": ranked.about(basis, origins, contents.originals, count.total),
+        "people": {"count": basis.people.submitting(), "grouped": basis.people.is_grouped},
+        "pseudonyms": basis.pseudonyms is not None,
+        "shared": ranked.most,
+        "verdicts": verdict_data(verdicts),
         "curve": {
             "t": count.thresholds.tolist(),
             "pairs": count.pairs.tolist(),
@@ -125,7 +114,7 @@ def build(
             "removed": linked.removed.tolist(),
         },
         "bins": {"edges": count.edges.tolist(), "counts": count.bins.tolist(), "identical": count.identical},
-        "curve_note": curve_note(basis, count, steps(run.spec.threshold, 0).size),
+        "curve_note": curve_note(basis, count, steps(run.spec.threshold, 0).size, wanted.purpose),
         "sources": _sources(origins, count),
         "clusters": {
             "total": len(contents.groups),
@@ -134,36 +123,51 @@ def build(
             "chunks": -(-contents.listed // LISTED_CHUNK),
             "best": best_clusters(contents, count.highest),
         },
-        "limits": limits(contents, pages, found=count.total, apart=count.apart, size=limit),
+        "limits": limits(contents, pages, found=count.total, apart=count.apart, size=wanted.limit),
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
+        people = [(NAME, list_people(basis, ranked))] if wanted.purpose == COPYING else []
         listed = list_clusters(contents, pages.page, count.highest)
-        for chunk in chain(ranked.chunks(basis, origins), listed, pages.packed()):
+        for chunk in chain(ranked.chunks(basis, origins, contents.originals), people, listed, pages.packed()):
             yield chunk
             run.observer.advance(1)
 
-    files = meta["pairs"]["chunks"] + meta["clusters"]["chunks"] + len(pages.chunks)
+    files = meta["pairs"]["chunks"] + int(wanted.purpose == COPYING) + meta["clusters"]["chunks"] + len(pages.chunks)
     run.observer.stage("report", files, "files")
     with stages.stage("write"):
-        written = write_site(Path(output), meta, chunks(), single_file=single_file)
+        written = write_site(Path(output), meta, chunks(), single_file=wanted.single_file)
     for held in (contents.originals.blobs, pages.chunks, ranked.snippets):
         held.drop()
     return Reported(written.path, written.files, written.bytes, basis.summary(count.total))
 
 
+def _title(basis: ReportInput, wanted: Wanted) -> str:
+    what = "Near-duplicates" if wanted.purpose == CLEANING else "Shared passages"
+    if basis.pseudonyms is not None:
+        return what
+    names = (os.path.basename(name.rstrip("/\\")) or name for name in basis.run.reader.sources)
+    return f"{what} in {', '.join(names)}"
+
+
 def _contents(
-    basis: ReportInput, groups: Groups, origins: Origins | None, limit: int, link: Callable[[I64], dict[int, str]]
+    basis: ReportInput,
+    groups: Groups,
+    origins: Origins | None,
+    wanted: Wanted,
+    link: Callable[[I64], dict[int, str]],
 ) -> tuple[Contents, int]:
     """What the pages are made of, and the bytes that they may have."""
-    run, collection = basis.run, basis.search.collection
+    run, collection, limit = basis.run, basis.search.collection, wanted.limit
+    depth = DEPTHS[wanted.purpose]
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
     with basis.search.stages.stage("again"):
-        paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget)
+        best = best_of(basis.found.pairs, len(collection)) if depth.by_pairs else None
+        paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget, depth=depth, best=best)
         mates = find_mates(basis.found.pairs, paged.shown, len(collection))
         originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))
-    return Contents(basis, groups, listed, origins, paged, mates, originals, link(originals.rows)), budget
+    return Contents(basis, groups, listed, origins, paged, mates, originals, link(originals.rows), depth), budget
 
 
 def _sources(origins: Origins | None, count: Count) -> dict[str, Any] | None:

@@ -20,11 +20,10 @@ from neardup.engine.results.pairs import PairStore
 from neardup.errors import InputError
 from neardup.inputs.batches import documents_from
 from neardup.inputs.names import Ids
+from neardup.params import CLEANING, COPYING
 from neardup.stages.sketch import fingerprints
 from neardup.types import F64, I32, I64
 
-MOST_WHOLE = 40
-"""Members of a cluster that is shown whole."""
 NEAR, FAR, RANDOM = 15, 15, 10
 """Members of a larger one that are shown beside its keeper: those nearest to it, those farthest, and some others."""
 KINDS = ("keeper", "all", "near", "far", "random")
@@ -46,6 +45,21 @@ MARKED = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Depth:
+    """How much of a large cluster is shown."""
+
+    members: int
+    """Members up to which a cluster is shown whole."""
+    pairs: int
+    """Found pairs, beside those with the keeper, that get a page."""
+    by_pairs: bool
+    """Of a larger cluster: the members of the most similar pairs, and not a sample of the cluster."""
+
+
+DEPTHS = {CLEANING: Depth(40, 60, False), COPYING: Depth(120, 7200, True)}
+
+
+@dataclass(frozen=True, slots=True)
 class Groups:
     """Clusters, the largest first, then by the row of their keeper."""
 
@@ -61,7 +75,7 @@ class Groups:
     rows: I32
     """int32[m]: the members of each cluster, rising."""
     similarity: F64
-    """float64[m]: to the keeper."""
+    """float64[m]: to the keeper; NaN of those that are not compared with it."""
 
     def __len__(self) -> int:
         return self.keeper.size
@@ -70,7 +84,7 @@ class Groups:
         """float64[c]: the highest similarity of a member to the keeper, the keeper left out."""
         if not len(self):
             return np.empty(0)
-        others = np.where(self.rows == np.repeat(self.keeper, self.size), 0.0, self.similarity)
+        others = np.where(self.rows == np.repeat(self.keeper, self.size), 0.0, np.nan_to_num(self.similarity))
         return np.maximum.reduceat(others, self.starts[:-1])
 
 
@@ -87,10 +101,11 @@ def order_clusters(members: Members) -> Groups:
     if not keeper.size:
         nothing = np.empty(0)
         return Groups(keeper, size, nothing, nothing, starts, rows, similarity)
-    others = np.where(rows == np.repeat(keeper, size), np.inf, similarity)
+    others = np.where((rows == np.repeat(keeper, size)) | np.isnan(similarity), np.inf, similarity)
     least = np.minimum.reduceat(others, starts[:-1])
-    others[np.isinf(others)] = 0.0
-    mean = np.add.reduceat(others, starts[:-1]) / (size - 1)
+    compared = np.isfinite(others)
+    others[~compared] = 0.0
+    mean = np.add.reduceat(others, starts[:-1]) / np.add.reduceat(compared, starts[:-1], dtype=np.int64)
     return Groups(keeper, size, least, np.clip(mean, least, 1.0), starts, rows, similarity)
 
 
@@ -100,7 +115,7 @@ class Shown:
 
     rows: I64
     similarity: F64
-    """To the keeper."""
+    """To the keeper, or NaN."""
     kinds: NDArray[np.int8]
     """Indices into KINDS."""
 
@@ -108,18 +123,23 @@ class Shown:
         return self.rows.size
 
 
-def _show(groups: Groups, number: int, ids: Ids) -> Shown:
-    """Choose the members of a cluster that are shown: all of up to MOST_WHOLE.
+def _show(groups: Groups, number: int, ids: Ids, depth: Depth, best: F64 | None) -> Shown:
+    """Choose the members of a cluster that are shown: all, up to the ``depth``.
 
     Of a larger one: the keeper, the nearest to it and the farthest, with ties decided by a hash of their ids, and of
     the rest those whose ids have the least hash. So shuffling the input changes nothing where ids are the documents'
-    own. Each part is in the order of falling similarity.
+    own. Each part is in the order of falling similarity. With ``best``, float64[n], of a larger one those are shown
+    whose best pairs are the most similar.
     """
     part = slice(int(groups.starts[number]), int(groups.starts[number + 1]))
     rows, similarity = groups.rows[part].astype(np.int64), groups.similarity[part]
     keeper = int(np.searchsorted(rows, groups.keeper[number]))
-    if rows.size <= MOST_WHOLE:
-        order = np.lexsort((rows, -similarity))
+    if best is not None and rows.size > depth.members:
+        order = np.lexsort((rows, -best[rows]))
+        kept = np.sort(np.concatenate(([keeper], order[order != keeper][: depth.members - 1])))
+        rows, similarity, keeper = rows[kept], similarity[kept], int(np.searchsorted(kept, keeper))
+    if rows.size <= depth.members:
+        order = np.lexsort((rows, -similarity))  # NaN at the end
         order = np.concatenate(([keeper], order[order != keeper]))
         kinds = np.full(rows.size, _ALL, dtype=np.int8)
         kinds[0] = _KEEPER
@@ -152,12 +172,26 @@ class PagedClusters:
         return np.sort(np.concatenate([np.empty(0, np.int64), *(each.rows for each in self.shown)]))
 
 
-def choose_clusters(groups: Groups, most: int, ids: Ids, collection: Collection, *, budget: int) -> PagedClusters:
-    """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most."""
+def choose_clusters(
+    groups: Groups,
+    most: int,
+    ids: Ids,
+    collection: Collection,
+    *,
+    budget: int,
+    depth: Depth = DEPTHS[CLEANING],
+    best: F64 | None = None,
+) -> PagedClusters:
+    """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most.
+
+    ``best`` is float64[n], the similarity of each document's best pair, where the depth asks for it.
+    """
     chosen = PagedClusters()
     left, to_mark = ALLOWANCE * budget, MARKED
     for first in range(0, min(most, len(groups)), BLOCK):
-        block = [_show(groups, number, ids) for number in range(first, min(first + BLOCK, most, len(groups)))]
+        block = [
+            _show(groups, number, ids, depth, best) for number in range(first, min(first + BLOCK, most, len(groups)))
+        ]
         lengths = collection.texts.lengths(np.concatenate([each.rows for each in block]))
         cuts = np.cumsum([len(each) for each in block])[:-1]
         for each, length in zip(block, np.split(lengths, cuts), strict=True):
@@ -190,7 +224,7 @@ def _need_memory(shown: Shown, lengths: I64, ids: Ids, collection: Collection) -
 def _size_of(shown: Shown, lengths: I64) -> int:
     """Bytes that the page of a cluster takes, about; texts that are alike are in it once."""
     texts = np.minimum(lengths, LONG)
-    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] < 1.0].sum())
+    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] != 1.0].sum())
     return distinct + len(shown) * (MEMBER_BYTES + PAIR_BYTES)
 
 
@@ -209,6 +243,15 @@ class Mates:
         """The pairs of one cluster, by their members."""
         part = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return zip(self.first[part].tolist(), self.second[part].tolist(), self.similarity[part].tolist(), strict=True)
+
+
+def best_of(pairs: PairStore, n: int) -> F64:
+    """float64[n]: the similarity of the best pair of each document; 0 of those that have none. One pass."""
+    best = np.zeros(n)
+    for piece in pairs.pieces():
+        np.maximum.at(best, piece.left, piece.similarity)
+        np.maximum.at(best, piece.right, piece.similarity)
+    return best
 
 
 def find_mates(pairs: PairStore, shown: list[Shown], n: int) -> Mates:

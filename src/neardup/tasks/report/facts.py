@@ -9,15 +9,16 @@ import numpy as np
 from neardup.engine.fit import Hint
 from neardup.inputs.columns import column_words
 from neardup.inputs.passed import passed_words
-from neardup.params import CONTAINMENT, as_options
+from neardup.params import CONTAINMENT, COPYING, as_options
 from neardup.result import Summary
 from neardup.shown import counted, megabytes
 from neardup.tasks.audit.outcome import Audit
-from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
+from neardup.tasks.report.clusters import FAR, LONG, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.pages import Contents, Pages
 from neardup.tasks.report.ranking import thousandths
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.roles import EARLIER, ORIGINAL
 
 MEASURES = {
     "jaccard": "Jaccard similarity: of all shingles of two documents, the share that both have",
@@ -29,8 +30,15 @@ RULES = {
 }
 
 
-def words(summary: Summary, linked: Linked) -> dict[str, str]:
-    """The words of the pages that depend on what a report is for."""
+def words(basis: ReportInput, summary: Summary, linked: Linked, purpose: str, highest: float) -> dict[str, str]:
+    """The words of the pages that depend on what a report is for; ``highest`` is the highest share of a pair."""
+    if purpose == COPYING:
+        found = f"The highest share of a document that stands in another one is {thousandths(highest) / 10:.1f}%."
+        return {
+            "keeper": "representative",
+            "removed": "Documents beyond one of each cluster",
+            "outcome": found if highest else "",
+        }
     removed = int(linked.removed[0])
     share = f" ({thousandths(removed / summary.documents) / 10:.1f}%)" if summary.documents else ""
     return {
@@ -49,23 +57,29 @@ def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[lis
     What the page says above them, or as the recall, is not said again. Nothing here depends on the machine or on how
     the work was done.
     """
-    example = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids else ""
+    is_named = basis.pseudonyms is None  # else nothing may say what anything is called
+    example = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids and is_named else ""
     left_out = [
         *([counted(summary.bad, "bad record")] if summary.bad else []),
         *([counted(summary.blank, "blank line")] if summary.blank else []),
     ]
     rows = [
-        ("inputs", ", ".join(basis.run.reader.sources)),
+        *([("inputs", ", ".join(basis.run.reader.sources))] if is_named else []),
+        *_whose(basis),
         ("text", megabytes(summary.bytes)),
         *([("left out", ", ".join(left_out))] if left_out else []),
-        *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
-        *([("columns", text)] if (text := column_words(summary.columns)) else []),
+        *([("passed over", passed_words(summary.passed_over))] if summary.passed_over and is_named else []),
+        *([("columns", text)] if (text := column_words(summary.columns)) and is_named else []),
         *_documents("empty", summary.empty, "without a shingle, in no pair"),
         *_documents("short", summary.short, f"of less than one shingle, {_short(basis)}"),
         *_documents("repeated ids", summary.duplicate_ids, f"with an id seen before{example}"),
         *_documents("exact copies", summary.exact_copies, "with the text of an earlier one"),
         ("measure", MEASURES[basis.run.spec.measure]),
-        *([("pairs", f"read from {basis.pairs_from}")] if basis.pairs_from is not None else []),
+        *(
+            [("pairs", f"read from {basis.pairs_from}" if is_named else "read from a file")]
+            if basis.pairs_from is not None
+            else []
+        ),
         ("clusters", f"{summary.link}: {RULES[summary.link]}"),
         *([("settings", str(summary.preset))] if summary.preset is not None else []),
         *([] if audit is None else [("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} sampled)")]),
@@ -73,6 +87,27 @@ def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[lis
         *(("hint", _hint(hint)) for hint in summary.hints),
     ]
     return [[label, text] for label, text in rows]
+
+
+def _whose(basis: ReportInput) -> list[tuple[str, str]]:
+    """What part documents have, whose they are, what of their texts does not count, and what they are called here."""
+    people, template, rows = basis.people, basis.run.template, []
+    for role, told in ((ORIGINAL, "originals"), (EARLIER, "earlier")):
+        number = int(np.count_nonzero(people.role == role))
+        beside = "compared with the submissions, not with each other" if number else ""
+        rows += _documents(told, number, beside)
+    if people.is_grouped:
+        apart = f"; {counted(people.unnamed, 'document')} of no known person, each by itself" if people.unnamed else ""
+        several = "documents of one person are not compared with each other"
+        number = people.submitting()
+        rows.append(("people", f"{number:,} {'person' if number == 1 else 'people'}; {several}{apart}"))
+    if template is not None:
+        shingles = counted(len(template.shingles), "shingle")
+        rows.append(("ignored", f"{counted(len(template.passages), 'passage')} with {shingles}, which do not count"))
+    if basis.pseudonyms is not None:
+        hidden = "names of people and documents, of inputs, and of records that could not be used are left out"
+        rows.append(("pseudonyms", f"{hidden}; texts are as they were written, and may hold names"))
+    return rows
 
 
 def _documents(label: str, number: int, what: str) -> list[tuple[str, str]]:
@@ -122,13 +157,15 @@ def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def curve_note(basis: ReportInput, count: Count, most: int) -> str:
+def curve_note(basis: ReportInput, count: Count, most: int, purpose: str) -> str:
     """What the numbers at each threshold mean."""
     spec = basis.run.spec
     note = (
         f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; from these clusters are made "
-        f"again, by the rule {basis.rule}. Removed are all documents of each cluster but one."
+        f"again, by the rule {basis.rule}."
     )
+    if purpose != COPYING:
+        note += " Removed are all documents of each cluster but one."
     if not spec.exact and spec.threshold < 1.0:
         note += (
             f" A search with a higher threshold may find a few pairs more, since it does not miss the same ones as a "
@@ -166,11 +203,16 @@ def limits(contents: Contents, pages: Pages, *, found: int, apart: int, size: in
         if paged_clusters.is_cut and paged == len(paged_clusters.shown):
             why = "the texts of more would take too long to be compared"
         told.append(f"Of the {listed:,} clusters listed the first {paged:,} have pages: {why}.")
-    sampled = int(np.count_nonzero(groups.size[:paged] > MOST_WHOLE))
-    if sampled:
+    sampled = int(np.count_nonzero(groups.size[:paged] > contents.depth.members))
+    if sampled and contents.depth.by_pairs:
         told.append(
-            f"Of {counted(sampled, 'cluster')} with more than {MOST_WHOLE} members the representative is shown, with "
-            f"the {NEAR} most and the {FAR} least similar to it, and {RANDOM} others."
+            f"Of {counted(sampled, 'cluster')} with more than {contents.depth.members} members the representative is "
+            "shown, with the members of the most similar pairs."
+        )
+    elif sampled:
+        told.append(
+            f"Of {counted(sampled, 'cluster')} with more than {contents.depth.members} members the representative is "
+            f"shown, with the {NEAR} most and the {FAR} least similar to it, and {RANDOM} others."
         )
     if pages.partial:
         told.append(

@@ -17,11 +17,13 @@ def file_links(
 ) -> Callable[[I64], dict[int, str]]:
     """A function that gives the addresses of the files of some rows, by row: of those beside the report or below.
 
-    What else was read, such as the lines of one file, has no address.
+    What else was read, such as the lines of one file, has no address, and nothing has one where names are hidden.
     """
     folder = os.path.dirname(os.path.abspath(output))
 
     def links(rows: I64) -> dict[int, str]:
+        if basis.pseudonyms is not None:
+            return {}
         names = basis.run.provenance.ids.take(rows).to_pylist()
         wanted = dict(zip(names, rows.tolist(), strict=True))
         found = {}

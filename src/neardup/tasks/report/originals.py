@@ -124,7 +124,7 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
     inputs are not what they were.
     """
     wanted = np.union1d(rows, keepers)
-    is_items = collection.spec.shingle.kind == "item"
+    is_items = run.spec.shingle.kind == "item"
     found = Originals(rows, BlobStore("texts", run.space, part=0.2), [], [], {}, is_items)
     run.observer.stage("again", run.reader.total_bytes, "bytes")
 
@@ -166,9 +166,13 @@ def _picked(run: Run, wanted: I64, threads: int) -> Iterator[_Picked]:
 
 def _check_same(run: Run, collection: Collection, documents: Documents, rows: I64) -> None:
     """Raise unless documents have the texts that the run knows of these rows."""
-    spec = collection.spec
+    spec, template = run.spec, run.template
     inside = rows < len(collection)
-    prints = fingerprints(normalize_documents(documents, spec.normalize, items=spec.shingle.kind == "item"))
+    if template is not None:
+        compared = template.without(documents)
+    else:
+        compared = normalize_documents(documents, spec.normalize, items=spec.shingle.kind == "item")
+    prints = fingerprints(compared)
     same = inside & np.all(prints == collection.prints.take(np.where(inside, rows, 0)), axis=1)
     if not same.all():
         name = run.provenance.ids.take(rows[~same][:1])[0].as_py()

@@ -11,24 +11,28 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, combinations
+from math import isnan
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.pairing import Pairing
 from neardup.engine.results.passages import Marker
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.pages.pairs import pair_data, text_data, union
 from neardup.pages.site.render import json_bytes
-from neardup.params import Spec
+from neardup.params import CLEANING, Spec
 from neardup.stages.passages import Occurrences, Span
-from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClusters
+from neardup.tasks.report.clusters import DEPTHS, KINDS, LONG, Depth, Groups, Mates, PagedClusters
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.ranking import PairList, PairRow, row_bytes, snippet, thousandths
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.roles import ROLES
+from neardup.tasks.report.verdicts import text_hash
 from neardup.types import F64, I64
 
 Trio = tuple[int, int, float]
@@ -49,8 +53,6 @@ FULL_SHINGLES = 1_500_000
 """Shingles of all members of such a cluster: two of them can be compared under any memory limit."""
 HEAVY = 4_000_000
 """Bytes of the texts of a cluster from which it is made by itself, and shows only the texts of its pairs."""
-FOUND_PAIRS = 60
-"""Found pairs of a cluster, beside those with the keeper, that get a page."""
 MARKED_EACH = 100_000_000
 """Bytes of the texts of the pairs of a cluster that are looked through for passages."""
 HELD = 2_000_000
@@ -111,6 +113,7 @@ class Contents:
     originals: Originals
     files: dict[int, str]
     """Addresses of files that are one document each, from the page on, by row."""
+    depth: Depth = DEPTHS[CLEANING]
 
     def jobs(self, most: int) -> Iterator[list[Job]]:
         """The clusters of each chunk of pages, which takes about ``most`` bytes."""
@@ -138,9 +141,11 @@ class Contents:
             size, similarity = int(self.groups.size[number]), each.similarity.tolist()
             mates = list(self.mates.of(number))
             found = [mate for mate in mates if mate[0]]
-            with_keeper = [(0, j, similarity[j]) for j in range(1, len(each))]
+            with_keeper = [(0, j, similarity[j]) for j in range(1, len(each)) if not isnan(similarity[j])]
             pairs = self._paged(number, with_keeper, found)
-            columns = (names[part], sources[part], lengths[part], similarity, each.kinds.tolist())
+            people = self.basis.people
+            whose = (people.of[each.rows].tolist(), people.role[each.rows].tolist())
+            columns = (names[part], sources[part], *whose, lengths[part], similarity, each.kinds.tolist())
             cluster = {
                 "keeper": 0,
                 "size": size,
@@ -148,16 +153,22 @@ class Contents:
                     {
                         "id": id,
                         "source": source,
+                        "person": person,
+                        "role": ROLES[role],
                         "characters": characters,
-                        "similarity": s,
+                        "similarity": None if isnan(s) else s,
                         "kind": KINDS[kind],
                         **self._about(row),
                     }
-                    for id, source, characters, s, kind, row in zip(*columns, each.rows.tolist(), strict=True)
+                    for id, source, person, role, characters, s, kind, row in zip(
+                        *columns, each.rows.tolist(), strict=True
+                    )
                 ],
                 "left_out": size - len(each),
                 "similarities": [*with_keeper, *compared.get(number, found)],
-                "matrix_note": _note(number in compared, len(with_keeper) + len(found) - len(pairs)),
+                "matrix_note": _note(
+                    number in compared, len(with_keeper) + len(found) - len(pairs), self.basis.search.pairing
+                ),
             }
             ends = {(i, j) for i, j, _ in mates}
             texts = self._texts(number, pairs)
@@ -182,7 +193,10 @@ class Contents:
 
     def _paged(self, number: int, with_keeper: list[Trio], found: list[Trio]) -> list[Trio]:
         """The pairs that get a page: with the keeper, then of the found ones the most similar that differ."""
-        found = sorted(found, key=lambda pair: (pair[2] == 1.0, -pair[2], pair[0], pair[1]))[:FOUND_PAIRS]
+        copies_last = not self.depth.by_pairs
+        found = sorted(found, key=lambda pair: (copies_last and pair[2] == 1.0, -pair[2], pair[0], pair[1]))[
+            : self.depth.pairs
+        ]
         lengths = self.paged.lengths[number].tolist()
         left = MARKED_EACH
         pairs: list[Trio] = []
@@ -198,6 +212,13 @@ class Contents:
         places = [list(combinations(range(1, len(self.paged.shown[number])), 2)) for number in full]
         pairs = [np.array(each, dtype=np.int64).reshape(-1, 2) for each in places]
         rows = [self.paged.shown[number].rows[pair] for number, pair in zip(full, pairs, strict=True)]
+        if self.basis.search.pairing is not None:
+            allowed = [self.basis.search.pairing.allows(pair[:, 0], pair[:, 1]) for pair in rows]
+            rows = [pair[some] for pair, some in zip(rows, allowed, strict=True)]
+            places = [
+                [pair for pair, is_there in zip(each, some.tolist(), strict=True) if is_there]
+                for each, some in zip(places, allowed, strict=True)
+            ]
         both = np.concatenate([np.empty((0, 2), np.int64), *rows])
         similarity = iter(self.basis.search.check(both.min(axis=1), both.max(axis=1), 0.0).tolist())
         return {number: [(i, j, next(similarity)) for i, j in each] for number, each in zip(full, places, strict=True)}
@@ -218,11 +239,15 @@ def _full_matrices(counts: list[I64]) -> list[bool]:
     return list(map(bool, full))
 
 
-def _note(is_full: bool, pairs_left_out: int) -> str:
+def _note(is_full: bool, pairs_left_out: int, pairing: Pairing | None) -> str:
     """What the similarities of a cluster are, and how many pairs have no page."""
     note = "The similarities of the representative with each member shown, and of found pairs. Others were left out."
     if is_full:
         note = "The similarities of all members shown with each other, exact."
+    if pairing is not None and pairing.group is not None:
+        note += " Documents of one person are not compared with each other."
+    if pairing is not None and pairing.is_reference is not None:
+        note += " Originals and earlier documents are not compared among themselves."
     if pairs_left_out:
         note += f" {pairs_left_out:,} of these pairs have no page, for lack of space."
     return note
@@ -234,6 +259,8 @@ class _Text:
 
     text: str
     occurrences: Occurrences | None = None
+    template: list[Span] = field(default_factory=list)
+    """What does not count."""
     spans: list[Sequence[Span]] = field(default_factory=list)
     """Passages of each pair that it is shown in; of long texts only."""
 
@@ -277,13 +304,24 @@ def _mark(job: Job, marker: Marker, spec: Spec, pairs_from: str | None, marked: 
             )
         if (a, b) in job.found:
             place, longest = len(pairs), data["longest"][0]
+            contained = max(data["a_in_b"], data["b_in_a"])
+            contained = max(data["a_in_b"], data["b_in_a"])
             shares = thousandths(data["covered"][0]), thousandths(data["covered"][1])
-            marked.rows.append(PairRow(job.number, place, job.rows[a], job.rows[b], similarity, *shares, longest))
+            marked.rows.append(
+                PairRow(job.number, place, job.rows[a], job.rows[b], similarity, contained, *shares, longest)
+            )
             marked.snippets.append(openings[key])
             marked.names += (job.cluster["members"][a]["id"], job.cluster["members"][b]["id"])
         pairs.append({"a": a, "b": b, **data})
     first = len(marked.texts)
-    marked.texts += [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
+    marked.texts += [
+        {
+            **text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG),
+            "hash": text_hash(each.text),
+            **({"template": each.template} if each.template else {}),
+        }
+        for each in texts
+    ]
     for member, number in zip(job.cluster["members"], of, strict=True):
         member["text"] = -1 if number < 0 else first + number
     marked.clusters[str(job.number)] = {**job.cluster, "pairs": pairs}
@@ -291,7 +329,8 @@ def _mark(job: Job, marker: Marker, spec: Spec, pairs_from: str | None, marked: 
 
 def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
     for each in (a, b):
-        each.occurrences = each.occurrences or marker.occurrences(each.text)
+        if each.occurrences is None:
+            each.occurrences, each.template = marker.split(each.text)
     assert a.occurrences is not None
     assert b.occurrences is not None
     passages = marker.shared(a.occurrences, b.occurrences)
@@ -316,6 +355,7 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
     Memory: some pages for each thread; packed ones wait in memory or in the workdir.
     """
     run, pairs_from = contents.basis.run, contents.basis.pairs_from
+    template = run.template.passages if run.template is not None else ()
     listed = PairList.empty(run.space)
     pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0, listed)
     page: list[int] = []
@@ -324,7 +364,8 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
 
     def work(jobs: list[Job]) -> tuple[list[Job], bytes, _Marked]:
         heavy = sum(member["characters"] for job in jobs for member in job.cluster["members"]) > HEAVY
-        marked, marker = _Marked(), Marker(shingle=run.spec.shingle, normalize=run.spec.normalize)
+        marked = _Marked()
+        marker = Marker(shingle=run.spec.shingle, normalize=run.spec.normalize, template=template)
         with alone if heavy else nullcontext():
             for job in jobs:
                 _mark(job, marker, run.spec, pairs_from, marked)

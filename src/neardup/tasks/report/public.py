@@ -11,7 +11,6 @@ from neardup import params, tuning
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site, is_page
 from neardup.params import (
@@ -29,11 +28,12 @@ from neardup.params import (
 from neardup.session import Run
 from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
-from neardup.tasks.report.build import Reported, build, check_size
+from neardup.tasks.report.build import Reported, build
 from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.originals import check_inputs
-from neardup.tasks.report.origins import check_pattern
+from neardup.tasks.report.prepared import Prepared
 from neardup.tasks.report.report_input import report_input
+from neardup.tasks.report.wanted import Wanted
 from neardup.watching import watched
 
 
@@ -48,6 +48,13 @@ def report(
     title: str | None = None,
     single_file: bool = False,
     sources: str | None = None,
+    purpose: str = params.CLEANING,
+    ignore: Any = (),
+    originals: Any = None,
+    against: Any = None,
+    group_by: str | None = None,
+    pseudonyms: str | os.PathLike[str] | None = None,
+    verdicts: Any = (),
     audit: int | None = None,
     size: int | str | None = None,
     exact: bool | str = False,
@@ -98,6 +105,19 @@ def report(
         single_file: all in one file, to send; a name that ends in .html says so too.
         sources: regular expression that is searched in each id; its first group, or the match, names the source of the
             document. None: the input file, and in a folder the sub-folder.
+        purpose: ``cleaning``, or ``copying``: the pages then speak of sources and shared passages, not of documents to
+            remove, and put pairs in the order of the share of the smaller document that is in the larger one.
+        ignore: files with text that does not count, such as the questions of an assignment: shingles that it has are
+            taken out of every document, and its passages are shown grey. Passages in a file are apart by lines of
+            ``---`` alone. One path or several, of any kind of document that is read.
+        originals: texts that others may have used, given as ``inputs`` may be, beside the inputs or among them. They
+            are compared with all submissions and not among themselves.
+        against: earlier documents, given in the same way: compared with the submissions and not among themselves.
+        group_by: whose a document is: ``folder:1`` (the first folder below the inputs), ``column:NAME``, or a regular
+            expression that is searched in each id. Documents of one person form no pairs.
+        pseudonyms: a key file, a CSV that is made when it is not there: the pages have pseudonyms in place of the names
+            of people and documents, the same ones in each report with this file. Texts are as they are.
+        verdicts: files that pages have exported, one or several: of each grader the newest verdict on a pair is shown.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
         preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed,
@@ -122,28 +142,28 @@ def report(
     """
     given = locals()
     filed = read_pairs(pairs) if pairs is not None else None
+    wanted = Wanted.of({**given, "single_file": single_file or is_page(os.fspath(output))})
+    search, options = wanted.adapted(SearchOptions.of(given)), RunOptions.of(given)
     if filed is not None:
         _check_no_search(given)
-    search, options = SearchOptions.of(given), RunOptions.of(given)
-    check_pattern(sources)
-    single_file = single_file or is_page(os.fspath(output))
-    check_size(size, single_file=single_file)
+        wanted.check_filed()
     if audit is not None:
         check_sample(audit, params.DEFAULT_SEED)
     spec = tuning.make_spec(search) if filed is None else filed.spec
     if filed is None and spec.measure == CONTAINMENT and audit is not None:
         raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
-    check_site(os.fspath(output), single_file=single_file)
+    check_site(os.fspath(output), single_file=wanted.single_file)
+    prepared = Prepared.of(wanted, spec, output)
     watching = observer or Silent()
     for line in finish_names([os.fspath(output)]):
         watching.note(line)
-    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item", again=True)
+    reader = prepared.open(inputs, InputOptions.of(given))
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
-    task = {"report": link}
-    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
-        basis, audited = report_input(run, filed, link, audit)
-        return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
+    how: dict[str, Any] = {"task": {"report": link, **prepared.task}, "choice": choice, "template": prepared.template}
+    with Run(reader, spec, options, **how, preset=search.used_preset, observer=watching) as run:
+        basis, audited = report_input(run, prepared.asked(filed, link))
+        return build(basis, output, wanted, verdicts=prepared.verdicts, audit=audited)
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.engine.space import Space
-from neardup.tasks.report.originals import BlobStore, beginning
+from neardup.tasks.report.originals import BlobStore, Originals, beginning
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.verdicts import text_hash
 from neardup.types import F64, I64
 
 PAIRS_CHUNK = 2000
@@ -26,7 +27,7 @@ SNIPPET = 90
 """Characters of a shared passage that a row shows."""
 _LOOKED_AT = 4 * SNIPPET
 """Characters that are looked at for them: white space is made single spaces."""
-_ROW_BYTES = 64
+_ROW_BYTES = 130
 """Bytes of a row beside its names and its snippet: its numbers, and what stands between them."""
 
 
@@ -40,6 +41,8 @@ class PairRow(NamedTuple):
     """The row of the document."""
     b: int
     similarity: float
+    contained: float
+    """Share of the smaller one's shingles that the larger one has."""
     share_a: int
     """Thousandths of the characters of ``a`` that passages of both cover, cut."""
     share_b: int
@@ -68,7 +71,7 @@ class PairList:
     snippets: BlobStore
     """Of each row."""
     _rows: list[tuple[I64, F64]] = field(default_factory=list)
-    """For some rows each: int64[p, 7] of the whole numbers of PairRow, float64[p] of similarities."""
+    """For some rows each: int64[p, 7] of the whole numbers of PairRow, float64[p, 2] of similarity and contained."""
 
     def __len__(self) -> int:
         return len(self.snippets)
@@ -84,15 +87,20 @@ class PairList:
             whole = [
                 (each.cluster, each.place, each.a, each.b, each.share_a, each.share_b, each.longest) for each in rows
             ]
-            self._rows.append((np.array(whole, dtype=np.int64), np.array([each.similarity for each in rows])))
+            self._rows.append(
+                (np.array(whole, dtype=np.int64), np.array([(each.similarity, each.contained) for each in rows]))
+            )
             self.snippets.add(snippets)
 
-    def rank(self) -> RankedPairs:
-        """The rows by falling similarity, those of one similarity by cluster and place. O(pairs log pairs)."""
+    def rank(self, *, by_share: bool = False) -> RankedPairs:
+        """The rows by falling similarity, or ``by_share`` of the smaller document that is in the larger.
+
+        Those that are equal by cluster and place. O(pairs log pairs).
+        """
         whole = np.concatenate([np.empty((0, 7), np.int64), *(whole for whole, _ in self._rows)])
-        similarity = np.concatenate([np.empty(0), *(similarity for _, similarity in self._rows)])
-        order = np.lexsort((whole[:, 1], whole[:, 0], -similarity))
-        return RankedPairs(whole[order], similarity[order], order, self.snippets)
+        shares = np.concatenate([np.empty((0, 2)), *(shares for _, shares in self._rows)])
+        order = np.lexsort((whole[:, 1], whole[:, 0], -shares[:, int(by_share)]))
+        return RankedPairs(whole[order], shares[order, 0], shares[order, 1], by_share, order, self.snippets)
 
 
 def row_bytes(names: Sequence[str], snippets: Sequence[bytes]) -> int:
@@ -111,6 +119,9 @@ class RankedPairs:
     whole: I64
     """int64[p, 7]: cluster, place, a, b, share_a, share_b, longest."""
     similarity: F64
+    contained: F64
+    by_share: bool
+    """Whether the order is that of ``contained``, and the pages are about copying."""
     numbers: I64
     """int64[p]: of each row's snippet."""
     snippets: BlobStore
@@ -118,7 +129,17 @@ class RankedPairs:
     def __len__(self) -> int:
         return self.similarity.size
 
-    def about(self, basis: ReportInput, origins: Origins | None, total: int) -> dict[str, Any]:
+    @property
+    def key(self) -> F64:
+        """float64[p]: what the order is of."""
+        return self.contained if self.by_share else self.similarity
+
+    @property
+    def most(self) -> float:
+        """The highest share of a smaller document that is in the larger."""
+        return float(self.contained.max(initial=0.0))
+
+    def about(self, basis: ReportInput, origins: Origins | None, originals: Originals, total: int) -> dict[str, Any]:
         """What the pages know before a chunk is loaded: how many pairs, the key of each chunk's first, the first rows.
 
         ``total`` are the pairs that were found.
@@ -129,24 +150,37 @@ class RankedPairs:
             "listed": len(self),
             "chunk": PAIRS_CHUNK,
             "chunks": len(starts),
-            "starts": [[float(self.similarity[i]), *self.whole[i, :2].tolist()] for i in starts],
-            "first": self._columns(basis, origins, 0, FIRST_PAIRS),
+            "starts": [[float(self.key[i]), *self.whole[i, :2].tolist()] for i in starts],
+            "first": self._columns(basis, origins, originals, 0, FIRST_PAIRS),
         }
 
-    def chunks(self, basis: ReportInput, origins: Origins | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    def chunks(
+        self, basis: ReportInput, origins: Origins | None, originals: Originals
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Name and columns of each chunk."""
         for number, first in enumerate(range(0, len(self), PAIRS_CHUNK)):
-            yield f"pairs-{number:04d}", self._columns(basis, origins, first, first + PAIRS_CHUNK)
+            yield f"pairs-{number:04d}", self._columns(basis, origins, originals, first, first + PAIRS_CHUNK)
 
-    def _columns(self, basis: ReportInput, origins: Origins | None, first: int, last: int) -> dict[str, Any]:
+    def _columns(
+        self, basis: ReportInput, origins: Origins | None, originals: Originals, first: int, last: int
+    ) -> dict[str, Any]:
         """Some rows by columns; documents, each once, are named by their place in ``documents``."""
         whole = self.whole[first:last]
         rows, place = np.unique(whole[:, 2:4].reshape(-1), return_inverse=True)
         ends = place.reshape(-1, 2)
+        about_copying: dict[str, Any] = {}
+        if self.by_share:
+            about_copying = {
+                "contained": self.contained[first:last].tolist(),
+                "people": basis.people.of[rows].tolist(),
+                "roles": basis.people.role[rows].tolist(),
+                "hashes": [text_hash(text) for text in originals.texts(rows)],
+            }
         return {
             "first": first,
             "documents": basis.names(rows),
             "sources": origins.of[rows].tolist() if origins is not None else [],
+            **about_copying,
             "a": ends[:, 0].tolist(),
             "b": ends[:, 1].tolist(),
             "similarity": self.similarity[first:last].tolist(),

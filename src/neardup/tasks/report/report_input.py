@@ -6,9 +6,8 @@ crowd has members.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from neardup import tuning
 from neardup.arrays import as_numpy, numbers
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine import run as engine
+from neardup.engine.pairing import Pairing
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.expand import expand_clusters
 from neardup.engine.results.pairs import PairStore
@@ -25,10 +25,12 @@ from neardup.engine.state import FoundRows, SearchState
 from neardup.errors import InputError
 from neardup.result import Summary
 from neardup.session import Finding, Run
-from neardup.shown import shown_path
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.audit.public import audit_search
 from neardup.tasks.report.earlier_pairs import EarlierPairs
+from neardup.tasks.report.people import GroupBy, People, find_people, shown_ids
+from neardup.tasks.report.pseudonyms import KeyFile, Pseudonyms
+from neardup.tasks.report.roles import Roles
 from neardup.types import F64, I32, I64
 
 
@@ -43,35 +45,61 @@ class ReportInput:
     """Pairs and clusters of all rows."""
     rule: str
     """How pairs make clusters."""
+    people: People
+    """Whose the documents are."""
     pairs_from: str | None = None
     """The file that the pairs were read from; None: they were searched."""
+    pseudonyms: Pseudonyms | None = None
+    """The names that stand for those of people and documents."""
 
     def names(self, rows: I64) -> list[str]:
         """The ids of documents as the pages show them: files of the one folder that was given from that folder on."""
-        names = map(str, self.run.provenance.ids.take(rows).to_pylist())
-        base = self.run.reader.base
-        if base is None:
-            return list(names)
-        folder = os.path.join(shown_path(base), "")
-        return [name.removeprefix(folder) for name in names]
+        return shown_ids(self.run, rows) if self.pseudonyms is None else self.pseudonyms.documents(rows)
 
     def summary(self, pairs: int) -> Summary:
         """What was read and found, ``pairs`` pairs of documents."""
         return Finding(self.run, self.found, self.rule).summary(pairs)
 
 
-def report_input(
-    run: Run, filed: EarlierPairs | None, rule: str, audit: int | None
-) -> tuple[ReportInput, Audit | None]:
-    """What a report shows: found by an entered run, or the pairs ``filed``; and the audit, of so many documents."""
-    if filed is not None:
-        return _from_pairs(run, filed, rule), None
-    search = run.search()
-    audited = audit_search(run, search, documents=audit) if audit is not None else None
-    return ReportInput(run, search, engine.find(search, rule=rule), rule), audited
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for beside a search."""
+
+    filed: EarlierPairs | None = None
+    """Pairs that are shown in place of a search."""
+    link: str = "star"
+    audit: int | None = None
+    """Documents of the audit."""
+    group_by: GroupBy | None = None
+    roles: Roles = field(default_factory=Roles)
+    keys: KeyFile | None = None
+    """Of pseudonyms."""
 
 
-def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
+def report_input(run: Run, asked: Asked) -> tuple[ReportInput, Audit | None]:
+    """What a report shows: found by an entered run, or the pairs that are ``filed``; and the audit."""
+    known: list[People] = []
+
+    def pairing(run: Run) -> Pairing | None:
+        known.append(find_people(run, asked.group_by, asked.roles))
+        return known[0].pairing
+
+    audited = None
+    if asked.filed is not None:
+        search, found = _from_pairs(run, asked.filed, asked.link)
+        pairing(run)
+    else:
+        run.pairing = pairing
+        search = run.search()
+        audited = audit_search(run, search, documents=asked.audit) if asked.audit is not None else None
+        found = engine.find(search, rule=asked.link)
+    people = known[0]
+    names = None if asked.keys is None else asked.keys.name_all(people, shown_ids(run, np.arange(people.of.size)))
+    name = None if asked.filed is None else asked.filed.name
+    return ReportInput(run, search, found, asked.link, people, name, names), audited
+
+
+def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> tuple[SearchState, FoundRows]:
     """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``."""
     gathered = run.gather(tuning.as_exact(run.spec))  # which is sketched no more than counting takes
     copies, n = gathered.copies, len(gathered.collection)
@@ -87,7 +115,7 @@ def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
     search = SearchState.of(gathered, store, _crowds(store, copies, run.spec.crowd, n))
     members = expand_clusters(engine.link_rows(search, rule), copies, search.listed_leaders())
     nothing = np.empty(0, dtype=np.int64)
-    return ReportInput(run, search, FoundRows(pairs, members, nothing, nothing, search.tally), rule, filed.name)
+    return search, FoundRows(pairs, members, nothing, nothing, search.tally)
 
 
 def _rows_of(run: Run, filed: EarlierPairs) -> I64:

@@ -65,13 +65,13 @@
       const k = pairsWithKeeper.get(i);
       const id = n.named(n.plain(member.id, 300));
       return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: `See it beside the ${n.meta.words.keeper}` }, id),
-        i === cluster.keeper ? n.make("strong", { class: "keeper" }, n.meta.words.keeper) : similarity(member.similarity), n.count(member.characters),
+        i === cluster.keeper ? n.make("strong", { class: "keeper" }, n.meta.words.keeper) : member.similarity === null ? n.make("span", { class: "soft" }, "not compared") : similarity(member.similarity), n.count(member.characters),
         ...(withSource ? [n.appendText(n.make("bdi"), n.sourceName(member.source))] : []),
         ...(cluster.left_out ? [member.kind] : [])];
     });
     const box = document.createDocumentFragment();
     if (cluster.left_out) {
-      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the ${n.meta.words.keeper}, those most similar to it (near), those least similar (far), and a sample of the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
+      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the ${n.meta.words.keeper}, ${n.meta.purpose === "copying" ? "and those of the most similar pairs" : "those most similar to it (near), those least similar (far), and a sample of the rest (random)"}. ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
     }
     box.append(table("Members", names, rows));
     return box;
@@ -147,12 +147,12 @@
     if (found && !found.cluster) return clusterView(number);
     const pair = found?.cluster.pairs[k];
     if (!pair) return null;
-    const here = await n.placeOfPair(pair.similarity, number, k);
+    const here = await n.placeOfPair(n.meta.purpose === "copying" ? Math.max(pair.a_in_b, pair.b_in_a) : pair.similarity, number, k);
     if (!here) return pairOfCluster(number, k); // below the threshold, or not found: only its cluster has it
     const place = n.count(here.place + 1);
     return pairPage(found, number, k, {
       ...here,
-      told: [`${place} of ${n.count(n.meta.pairs.listed)} by similarity, in `, n.make("a", { href: `#/cluster/${number}` }, `cluster ${n.count(number + 1)}`)],
+      told: [`${place} of ${n.count(n.meta.pairs.listed)} by ${n.meta.purpose === "copying" ? "highest share" : "similarity"}, in `, n.make("a", { href: `#/cluster/${number}` }, `cluster ${n.count(number + 1)}`)],
       crumbs: [[n.listPlace("#/pairs"), "Pairs"], [null, `Pair ${place}`]],
     });
   }
@@ -174,6 +174,7 @@
         note("The texts of this pair are not in the report: the summary says what was left out.")) };
     }
     const view = n.pairView({ measure: n.meta.measure, a, b, texts: [texts[a.text], texts[b.text]], pair, crossing });
+    if (n.meta.purpose === "copying") view.querySelector(".pair-head").after(n.verdictBox({ id: a.id, hash: texts[a.text].hash }, { id: b.id, hash: texts[b.text].hash }));
     return { title, crumbs, keys, view };
   }
 

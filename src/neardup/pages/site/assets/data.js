@@ -9,6 +9,7 @@
   const waiting = new Map();
   const clusterChunks = new Map();
   const pairChunks = new Map();
+  const peopleChunks = new Map();
   const pageChunks = new Map();
 
   n.take = (name, data) => waiting.get(name)?.resolve(data);
@@ -72,7 +73,10 @@
     return { row, cluster: pages.clusters[number] ?? null, texts: pages.texts };
   }
 
+  // The people of a report about copying.
+  const peopleChunk = () => once(peopleChunks, "people", 0, 1);
+
   const sourceName = (number) => (number >= 0 ? n.meta.sources?.names[number] ?? "" : "");
 
-  Object.assign(n, { clusterChunk, pairChunk, cluster, sourceName });
+  Object.assign(n, { clusterChunk, pairChunk, peopleChunk, cluster, sourceName });
 })(window.neardup);

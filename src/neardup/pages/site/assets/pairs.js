@@ -6,19 +6,22 @@
   const PATH = "#/pairs";
   let store = null; // columns of all rows that are loaded
 
+  const isCopying = () => n.meta.purpose === "copying"; // then the order is that of the highest share
   const perMille = (value) => `${(value / 10).toFixed(1)}%`;
 
   function open() {
     const { listed, chunks } = n.meta.pairs;
-    const numbers = Object.fromEntries(["similarity", "share_a", "share_b", "longest", "cluster", "pair", "source_a", "source_b"]
+    const numbers = Object.fromEntries(["similarity", "contained", "share_a", "share_b", "longest", "cluster", "pair", "source_a", "source_b"]
       .map((name) => [name, new Float64Array(listed)]));
-    store = { ...numbers, a: [], b: [], snippet: [], lower: [] };
+    store = { ...numbers, a: [], b: [], hash_a: [], hash_b: [], snippet: [], lower: [] };
     const add = (chunk, first) => {
-      for (const name of ["similarity", "share_a", "share_b", "longest", "cluster", "pair"]) store[name].set(chunk[name], first);
+      for (const name of [...(isCopying() ? ["contained"] : []), "similarity", "share_a", "share_b", "longest", "cluster", "pair"]) store[name].set(chunk[name], first);
       for (let i = 0; i < chunk.a.length; i++) {
         const [a, b] = [chunk.documents[chunk.a[i]], chunk.documents[chunk.b[i]]];
         store.a.push(a);
         store.b.push(b);
+        store.hash_a.push(chunk.hashes?.[chunk.a[i]]);
+        store.hash_b.push(chunk.hashes?.[chunk.b[i]]);
         store.snippet.push(chunk.snippet[i]);
         store.lower.push(`${a}\n${b}\n${chunk.snippet[i]}`.toLowerCase());
         store.source_a[first + i] = chunk.sources[chunk.a[i]] ?? -1;
@@ -39,10 +42,14 @@
   const byNames = () => byBoth(store.a, store.b);
   const bySources = () => byBoth(named("source_a"), named("source_b"));
 
+  const byVerdict = () => n.ranks(Array.from(store.a, (_, i) => verdict(i)), store.rows.rows);
+
   function sources(i) {
     const names = [...new Set([n.sourceName(store.source_a[i]), n.sourceName(store.source_b[i])])];
     return n.appendText(n.make("bdi"), names.join(" · "));
   }
+
+  const verdict = (i) => n.verdictText({ id: store.a[i], hash: store.hash_a[i] }, { id: store.b[i], hash: store.hash_b[i] });
 
   function columnsOf(withSources) {
     const number = (name, label, cell) => ({ name, label, isNumber: true, values: () => store[name], cell });
@@ -54,10 +61,12 @@
     };
     return [
       { name: "pair", label: "Pair", values: byNames, cell: pair },
-      number("similarity", "Similarity", (i) => similarity(store.similarity[i])),
+      ...(isCopying() ? [number("contained", "Highest share", (i) => n.share(store.contained[i]))] : []),
+      ...(isCopying() && n.meta.measure === "containment" ? [] : [number("similarity", "Similarity", (i) => similarity(store.similarity[i]))]),
       number("share_a", "Of the first", (i) => perMille(store.share_a[i])),
       number("share_b", "Of the second", (i) => perMille(store.share_b[i])),
       number("longest", "Longest passage", (i) => n.count(store.longest[i])),
+      ...(isCopying() ? [{ name: "verdict", label: "Verdict", values: byVerdict, cell: (i) => n.appendText(n.make("bdi"), verdict(i)) }] : []),
       ...(withSources ? [{ name: "source", label: "Sources", values: bySources, cell: sources }] : []),
     ];
   }
@@ -81,10 +90,10 @@
     const text = (name) => (i) => store[name][i];
     return {
       name: "pairs",
-      columns: [["id_a", text("a")], ["id_b", text("b")], ["similarity", text("similarity")],
+      columns: [["id_a", text("a")], ["id_b", text("b")], ["similarity", text("similarity")], ...(isCopying() ? [["highest_share", text("contained")]] : []),
         ["share_a", (i) => store.share_a[i] / 1000], ["share_b", (i) => store.share_b[i] / 1000], ["longest_passage", text("longest")],
         ...(withSources ? ["a", "b"].map((side) => [`source_${side}`, (i) => n.sourceName(store[`source_${side}`][i])]) : []),
-        ["cluster", (i) => store.cluster[i] + 1], ["passage", text("snippet")]],
+        ...(isCopying() ? [["verdict", verdict]] : []), ["cluster", (i) => store.cluster[i] + 1], ["passage", text("snippet")]],
     };
   }
 
@@ -100,7 +109,7 @@
     view.append(
       n.make("p", { class: "soft" }, "Of the first and of the second text is told how much of it stands in passages that both have, and how many characters the longest passage has."),
       n.listView({
-      path: PATH, name: "Pairs", one: "pair", columns: columnsOf(withSources), natural: { by: "similarity", isDown: true },
+      path: PATH, name: "Pairs", one: "pair", columns: columnsOf(withSources), natural: { by: isCopying() ? "contained" : "similarity", isDown: true },
       fields: withSources ? [...FIELDS, ...SOURCES] : FIELDS, rows: store.rows, chunk, lower: store.lower, keeps,
       rest: total > listed ? `${n.many(total - listed, "pair")} that ${total - listed === 1 ? "was" : "were"} found ${total - listed === 1 ? "has" : "have"} no page and ${total - listed === 1 ? "is" : "are"} not listed: the summary says why.` : "",
       download: file(withSources),

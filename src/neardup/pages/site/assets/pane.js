@@ -21,6 +21,7 @@
       this.colours = colours;
       this.partners = partners;
       this.other = null;
+      this.ignored = text.template ?? []; // spans of code points that do not count, rising, apart
       this.only = new Map(); // by segment: ranges of units that the other text does not have there
       this.current = -1;
       this.marks = new Map();
@@ -168,9 +169,23 @@
       let from = start;
       for (const [a, b] of this.only.get(one) ?? []) {
         if (b <= start || a >= end) continue;
-        this.drawText(parent, one, from, a);
+        this.drawPlain(parent, one, from, a);
         this.drawText(parent.appendChild(n.make("span", { class: "only", title: "only in this text" })), one, a, b);
         from = b;
+      }
+      this.drawPlain(parent, one, from, end);
+    }
+
+    // A part between passages, what the report was told to ignore in grey.
+    drawPlain(parent, one, start, end) {
+      one.ignored ??= this.ignored.filter(([a, b]) => b > one.start && a < one.end)
+        .map((ends) => n.toUnits(one.whole.slice(one.from, one.to), ends.map((at) => Math.max(at, one.start)), one.start).map((at) => one.from + at));
+      let from = start;
+      for (const [a, b] of one.ignored) {
+        if (b <= start || a >= end) continue;
+        this.drawText(parent, one, from, Math.max(from, a));
+        from = Math.min(b, end);
+        this.drawText(parent.appendChild(n.make("span", { class: "ignored", title: "from the template: it does not count" })), one, Math.max(start, a), from);
       }
       this.drawText(parent, one, from, end);
     }

@@ -10,9 +10,12 @@
     [/^#\/cluster\/(\d{1,9})$/, (number) => n.clusterView(Number(number))],
     [/^#\/cluster\/(\d{1,9})\/pair\/(\d{1,9}|first|last)$/, (number, which) => n.pairOfCluster(Number(number), which)],
     [/^#\/pair\/(\d{1,9})\/(\d{1,9})$/, (number, place) => n.pairOfAll(Number(number), Number(place))],
+    [/^#\/people$/, async () => ({ title: "People", crumbs: [[null, "People"]], view: await n.peopleView() })],
+    [/^#\/person\/(\d{1,9})$/, (number) => n.personView(Number(number))],
+    [/^#\/print$/, async () => ({ title: "To print", crumbs: [[null, "To print"]], view: await n.printView() })],
     [/^#\/sources$/, () => ({ title: "Sources", crumbs: [[null, "Sources"]], view: n.sourcesView() })],
   ];
-  const TABS = { cluster: "clusters", pair: "pairs" };
+  const TABS = { cluster: "clusters", pair: "pairs", person: "people" };
 
   const scrolled = new Map(); // how far down each address was when it was left
   let here = null;
