@@ -24,6 +24,8 @@ COLOURS = 6
 _LIGHT = ':is([data-jp-theme-light="true"], body.vscode-light) &'
 _DARK = ':is([data-jp-theme-light="false"], body.vscode-dark) &'
 """Where JupyterLab, and VS Code, say that they are light or dark."""
+_LONG = 40
+"""Characters from which on a cell may be broken anywhere, and has a width of its own."""
 _JOINERS = "\u200c\u200d"
 """Which of them shape what is seen, only the scripts of a page can tell: they stay as they are."""
 _HIDDEN = re.compile("([{}])\\1*".format("".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in UNSEEN)))
@@ -177,7 +179,7 @@ def _cell(value: object) -> str:
         return f"<td class=no>{similarity_text(value, 0.0)}</td>"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"<td class=no>{value:,}</td>"
-    return f"<td>{seen_line(value)}</td>"
+    return f"<td{' class=long' * (len(str(value)) > _LONG)}>{seen_line(value)}</td>"
 
 
 def framed(body: str) -> str:
@@ -187,7 +189,10 @@ def framed(body: str) -> str:
 
 @functools.cache
 def _styles() -> str:
-    """The styles, nested so that they reach the fragment only; ``data-jp-theme-light`` is JupyterLab's."""
+    """The styles, nested so that they reach the fragment only.
+
+    It is named three times, for the styles that a notebook has for tables and lists name up to three classes.
+    """
     light, dark, printed = re.findall(r":root \{(.*?)\}", styles(("common",)), re.DOTALL)
     nested = styles(("common", "texts", "fragment")).replace(":root", "&")
     themes = (
@@ -196,4 +201,4 @@ def _styles() -> str:
         f"@media print {{ :is([data-jp-theme-light], body.vscode-light, body.vscode-dark) & {{{printed}}} }}"
     )
     sheet = re.sub(r"/\*.*?\*/", "", nested + themes, flags=re.DOTALL)
-    return f".neardup-fragment {{{' '.join(sheet.split())}}}"
+    return f"{'.neardup-fragment' * 3} {{{' '.join(sheet.split())}}}"

@@ -6,14 +6,22 @@ those of ``fragments``. Pairs of texts side by side are in ``beside``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
 
 from neardup.pages.fragments import facts_part, framed, seen_line, table_part
-from neardup.shown import cut_text
+from neardup.shown import cut_text, shown_path
 
 MOST_BYTES = 200_000
 """Of what is shown of one result. A notebook is a file, and is saved with all that it shows."""
+INLINE_BYTES = 4_000_000
+"""Of a page that is shown inside a notebook: its bytes are saved with the notebook, which is asked for."""
+_BASE = '<base href="about:srcdoc">'
+"""Without it a link to a place of the page leads to the notebook; it must come before the policy of the page."""
 CELLS = (160, 40, 8)
 """Characters of a cell, at most: fewer where it is too much otherwise, since some take fifty bytes to be named."""
 ROWS = 100
@@ -64,6 +72,26 @@ def view(
         if len(made.encode("utf-8", "replace")) <= MOST_BYTES:
             break
     return made
+
+
+def page_view(title: str, path: Path, *, facts: Iterable[tuple[str, str]], is_whole: bool, size: int) -> str:
+    """A page that was written: the page itself where it is one file of at most ``INLINE_BYTES``, and a link to it.
+
+    The link is relative to the folder that Python works in, which is the notebook's as a rule.
+    """
+    head = f'<p class="title">{seen_line(title)}</p>{facts_part(facts)}'
+    place = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else os.fspath(path)
+    link = f'<p class="note"><a href="{quote(place)}" target="_blank">{seen_line(shown_path(place))}</a></p>'
+    page = ""
+    if is_whole and size <= INLINE_BYTES:
+        try:
+            text = path.read_text("utf-8")
+        except OSError:  # moved or deleted since
+            text = ""
+        if text:
+            own = text.replace("<head>", f"<head>{_BASE}", 1)
+            page = f'<iframe sandbox="allow-scripts" loading="lazy" title="report" srcdoc="{escape(own)}"></iframe>'
+    return framed(head + page + link)
 
 
 def clipped(cell: object, most: int) -> object:

@@ -23,16 +23,17 @@ def places(table: pa.Table, n: int, at: int | Sequence[int] | None, *, rising: b
         check_top(n, "n", "none")
         similarity = as_numpy(table.column("similarity"))
         key = similarity if rising else -similarity
-        if n < key.size:
+        near = np.arange(key.size)
+        if n < key.size:  # most rows need not be put in order
             near = np.flatnonzero(key <= np.partition(key, n - 1)[n - 1])
-            chosen: I64 = near[np.argsort(key[near], kind="stable")][:n]
-            return chosen
-        return np.argsort(key, kind="stable")
+        chosen: I64 = near[np.argsort(key[near], kind="stable")][:n]
+        return chosen
     asked = [at] if isinstance(at, (int, np.integer)) else list(at)
     for place in asked:
         if not isinstance(place, (int, np.integer)) or not -table.num_rows <= place < table.num_rows:
             raise InputError(f"at has {place!r}, and there are {table.num_rows:,} rows. Give numbers of rows, from 0.")
-    return np.array(asked, dtype=np.int64) % max(table.num_rows, 1)
+    rows: I64 = np.array(asked, dtype=np.int64) % max(table.num_rows, 1)
+    return rows
 
 
 def largest(clusters: pa.Table, n: int) -> I64:

@@ -158,9 +158,10 @@ def _similarities(work: _Work) -> Figure:
     edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
     dropped, share = _dropped(work, edges)
     bins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
+    sampled = "" if share >= 1 else f"; estimated from a sample of {100 * share:.2g} %"
     note = (
         f"{crowd_note(work.finding.crowds())} Below t only the candidates that the bands and the estimate filter let "
-        f"through are seen, not all pairs there are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
+        f"through are seen, not all pairs there are{sampled}."
     )
     return histograms.draw_similarities(bins, replace(work.about, note=note.lstrip()))
 
