@@ -248,7 +248,7 @@ class Cleaned:
         >>> import neardup
         >>> cleaned = neardup.dedup(["a rose is a rose", "a rose is a rose!", "tulips"], shingle="char:4")
         >>> cleaned.show(1)
-        0.9286  removed 1 and kept 0
+        0.9091  removed 1 and kept 0
           A  a rose is a rose!
           B  a rose is a rose
         """
@@ -390,7 +390,7 @@ class Result:
         >>> import neardup
         >>> found = neardup.find(["a rose is a rose", "a rose is a rose!", "tulips"], shingle="char:4")
         >>> found.show(at=0)
-        0.9286  0 and 1
+        0.9091  0 and 1
           A  a rose is a rose
           B  a rose is a rose!
         """
