@@ -15,7 +15,6 @@ import numpy as np
 
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.addresses import is_remote
-from neardup.inputs.columnar.objects import is_streamed
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Task
 from neardup.params import Spec
@@ -57,6 +56,8 @@ class Lookup:
         if reader is None:
             return False
         if reader.value is not None:
+            from neardup.inputs.columnar.objects import is_streamed  # not needed where inputs are files
+
             return not is_streamed(reader.value)
         is_far = any(is_remote(path) for source in reader.parts for path in source.paths or [])
         return not is_far and (reader.total_bytes or 0) <= QUICK_BYTES

@@ -104,8 +104,14 @@ def table_part(
     together: int = 1,
 ) -> str:
     """The same without its frame, to stand in one with others; so many rows ``together`` have one line below them."""
-    head = "".join(f'<th scope="col">{seen_line(name)}</th>' for name in columns)
-    lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
+    cells = [list(map(_cell, row)) for row in rows]
+    are_numbers = [
+        all(cell.startswith(("<td class=no>", "<td></td>")) for cell in column) for column in zip(*cells, strict=True)
+    ]
+    kinds = [" class=no" if is_number else "" for is_number in are_numbers] or [""] * len(columns)
+    named = zip(columns, kinds, strict=True)
+    head = "".join(f'<th scope="col"{kind}>{seen_line(name)}</th>' for name, kind in named)
+    lines = [f"<tr>{''.join(row)}</tr>" for row in cells]
     groups = ["".join(lines[at : at + together]) for at in range(0, len(lines), together)] or [""]
     body = "".join(f"<tbody>{group}</tbody>" for group in groups)
     above = f"<caption>{seen_line(caption)}</caption>" if caption else ""
