@@ -248,9 +248,9 @@ class Cleaned:
         >>> import neardup
         >>> cleaned = neardup.dedup(["a rose is a rose", "a rose is a rose!", "tulips"], shingle="char:4")
         >>> cleaned.show(1)
-        0.9091  removed 1 and kept 0
-          A  a rose is a rose!
-          B  a rose is a rose
+        0.9091  removed 0 and kept 1
+          A  a rose is a rose
+          B  a rose is a rose!
         """
         from neardup.pages.rows import beside, brought, places
 

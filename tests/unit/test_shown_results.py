@@ -105,6 +105,16 @@ def test_texts_are_found_behind_bad_records_and_across_two_collections(tmp_path:
     assert [pair.texts for pair in across.show()] == [(TEXTS[0], TEXTS[2])]
 
 
+def test_texts_are_found_where_the_sizes_of_the_batches_are_not_known(tmp_path: Path) -> None:
+    """As after a resumed run, of which an earlier process has read a part."""
+    found = neardup.find(jsonl(tmp_path / "a.jsonl", TEXTS), block=1, **HOW)
+    assert found.again is not None
+    known = found.show(6).pairs
+    assert len(found.again.lookup._sizes) == len(TEXTS)
+    found.again.lookup._sizes = ()
+    assert found.show(6).pairs == known
+
+
 def test_sets_are_shown_as_their_items() -> None:
     found = neardup.find([{"milk", "bread"}, ["bread", "milk"]], shingle="item")
     assert sorted(found.show(1).pairs[0].texts[0].split()) == ["bread", "milk"]
