@@ -62,14 +62,24 @@ def test_the_styles_of_a_notebook_do_not_reach_a_result(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_result_is_light_or_dark_as_vs_code_is(shown: str, look: Callable[..., Page], tmp_path: Path) -> None:
+def test_a_result_is_as_large_where_the_page_is_set_small(
+    shown: str, look: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = look(notebook(shown, tmp_path))
+    size = "[...document.querySelectorAll('.title, td, .text')].map(one => getComputedStyle(one).fontSize)"
+    usual = page.evaluate(size)
+    page.evaluate("document.documentElement.style.fontSize = '10px'")  # as the classic notebook has it
+    assert page.evaluate(size) == usual
+
+
+def test_a_result_is_light_or_dark_as_the_notebook_is(shown: str, look: Callable[..., Page], tmp_path: Path) -> None:
     page = look(notebook(shown, tmp_path))
     page.emulate_media(color_scheme="light")
     light = page.evaluate(GROUND)
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(GROUND)
     assert light != dark
-    for name, expected in (("vscode-light", light), ("vscode-dark", dark)):
+    for name, expected in (("vscode-light", light), ("vscode-dark", dark), ("notebook_app", light)):
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.evaluate("name => { document.body.className = name; }", name)

@@ -21,9 +21,10 @@ CHARACTERS = 4000
 """Of each text of a pair, at most; of a longer one its beginning and the parts around its passages."""
 COLOURS = 6
 """Of passages, after which they begin anew; as in ``site/assets/text.js``."""
-_LIGHT = ':is([data-jp-theme-light="true"], body.vscode-light) &'
-_DARK = ':is([data-jp-theme-light="false"], body.vscode-dark) &'
-"""Where JupyterLab, and VS Code, say that they are light or dark."""
+_LIGHT = '[data-jp-theme-light="true"], body.vscode-light, body.notebook_app, html[theme="light"], [data-theme="light"]'
+_DARK = '[data-jp-theme-light="false"], body.vscode-dark, html[theme="dark"], [data-theme="dark"]'
+"""Where JupyterLab, VS Code, Colab and pages made of notebooks say that they are light or dark, and the classic
+notebook, which is light on any system."""
 _LONG = 40
 """Characters from which on a cell may be broken anywhere, and has a width of its own."""
 _JOINERS = "\u200c\u200d"
@@ -202,9 +203,10 @@ def _styles() -> str:
     light, dark, printed = re.findall(r":root \{(.*?)\}", styles(("common",)), re.DOTALL)
     nested = styles(("common", "texts", "fragment")).replace(":root", "&")
     themes = (
-        f"{_LIGHT} {{{light}color-scheme: light;}}"
-        f"{_DARK} {{{dark}color-scheme: dark;}}"
-        f"@media print {{ :is([data-jp-theme-light], body.vscode-light, body.vscode-dark) & {{{printed}}} }}"
+        f":is({_LIGHT}) & {{{light}color-scheme: light;}}"
+        f":is({_DARK}) & {{{dark}color-scheme: dark;}}"
+        f"@media print {{ :is({_LIGHT}, {_DARK}) & {{{printed}}} }}"
     )
     sheet = re.sub(r"/\*.*?\*/", "", nested + themes, flags=re.DOTALL)
+    sheet = re.sub(r"([\d.]+)rem", lambda size: f"{16 * float(size[1]):g}px", sheet)  # some notebooks have a small rem
     return f"{'.neardup-fragment' * 3} {{{' '.join(sheet.split())}}}"
