@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -38,13 +39,14 @@ from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.addresses import address_of
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.lookup import Lookup, PairTexts
 from neardup.inputs.names import Provenance
 from neardup.inputs.passed import suffix_of
 from neardup.inputs.reader import Reader, Stamps
 from neardup.params import CONTAINMENT, LOCAL, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
-from neardup.spool import peak_memory
-from neardup.types import Mask, Pairs
+from neardup.spool import Column, peak_memory
+from neardup.types import I32, I64, Mask, Pairs
 
 if TYPE_CHECKING:
     from neardup.engine.joins.overlap import Overlaps
@@ -256,6 +258,8 @@ class Finding:
     _found: FoundRows
     _rule: str
     _pairs: int = 0
+    _listed: list[tuple[I64, I64]] | None = None
+    """The documents of the pairs that were given last, by their numbers, where somebody wants to know."""
 
     def pairs(self, listing: ListOptions = ALL, *, text_rows: int | None = None) -> pa.RecordBatchReader:
         """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
@@ -280,6 +284,8 @@ class Finding:
                 space.release_memory()  # what the last piece took
                 for part in ids.pieces(piece.left, piece.right):
                     left, right = piece.left[part], piece.right[part]
+                    if self._listed is not None:
+                        self._listed.append((left, right))
                     columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
                     if sizes is not None:
                         columns.append(CONTAINED.take(numbers(sizes.sides(left, right))))
@@ -315,8 +321,14 @@ class Finding:
 
     def result(self, listing: ListOptions = ALL) -> Result:
         """All of it as tables in memory."""
+        self._listed = []
         pairs, clusters = self.pairs(listing).read_all(), self.clusters(listing.with_text).read_all()
-        return Result(pairs, clusters, self.crowds(), self.summary(), self._run.spec, self.faults)
+        listed, self._listed = [(np.empty(0, np.int64),) * 2, *self._listed], None
+        left, right = (np.concatenate(side) for side in zip(*listed, strict=True))
+        members, prints = self._found.members, self._found.prints
+        assert prints is not None, "a search of this machine knows the prints"
+        again = texts_again(self._run, prints, (left, right), (members.rows, members.keeper))
+        return Result(pairs, clusters, self.crowds(), self.summary(), self._run.spec, self.faults, *again)
 
     @property
     def faults(self) -> tuple[Any, ...]:
@@ -335,6 +347,21 @@ class Finding:
             crowd_documents=int(found.crowd_documents.sum()),
             link=self._rule,
         )
+
+
+def texts_again(run: Run, prints: Column, *tables: tuple[I32 | I64, I32 | I64]) -> list[PairTexts]:
+    """For each table of pairs of documents of a run, what brings their texts when the run is over."""
+    provenance = run.provenance
+    count = len(provenance.ids)
+    is_named = np.zeros(count, dtype=np.bool_)
+    for column in chain.from_iterable(tables):
+        is_named[column] = True
+    rows = np.flatnonzero(is_named)
+    sizes = provenance.sizes if sum(provenance.sizes) == count else ()  # a resumed run did not read all itself
+    lookup = Lookup(run.reader, run.spec, sizes, rows, prints.take(rows))
+    if count > np.iinfo(np.int32).max:
+        return [PairTexts(lookup, left, right) for left, right in tables]
+    return [PairTexts(lookup, left.astype(np.int32), right.astype(np.int32)) for left, right in tables]
 
 
 def make_summary(

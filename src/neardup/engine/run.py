@@ -326,8 +326,8 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
     if found.split_row is not None:
         with stages.stage("cluster"):
             pairs = expand_across(found.pairs, copies, found.split_row, spec, space)
-        nothing, written = np.empty(0, dtype=np.int64), found.collection.written
-        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs), written)
+        nothing, known = np.empty(0, dtype=np.int64), (found.collection.written, found.collection.prints)
+        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs), *known)
     with stages.stage("cluster"):
         links = link_rows(found, rule)
     with stages.stage("cluster"):
@@ -339,7 +339,14 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
         inside = np.flatnonzero(crowd >= 0)
         np.add.at(sizes, crowd[inside], found.weight[inside])
     return FoundRows(
-        pairs, members, listed.of(leads), sizes[leads], found.tally, _sizes(found, pairs), found.collection.written
+        pairs,
+        members,
+        listed.of(leads),
+        sizes[leads],
+        found.tally,
+        _sizes(found, pairs),
+        found.collection.written,
+        found.collection.prints,
     )
 
 

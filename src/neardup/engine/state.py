@@ -16,6 +16,7 @@ from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import DOCUMENT_BYTES, Space
+from neardup.spool import Column
 from neardup.types import I32, I64
 
 if TYPE_CHECKING:
@@ -118,3 +119,5 @@ class FoundRows:
     """Of the rows that have pairs, where the measure is containment: they say which one is part of the other."""
     texts: WrittenTexts | None = None
     """Of all rows, where they are kept."""
+    prints: Column | None = None
+    """uint64[n, 2]: of the normalised text of each row, by which a text that is read again is known to be the same."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 from neardup.engine.fit import Hint
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
+from neardup.shown import counted, megabytes
 from neardup.types import MOST_FAULTS, Fault
 
 
@@ -17,6 +18,24 @@ class _Plain:
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values."""
         return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import view
+
+        told = {name: value for name, value in self.as_dict().items() if value not in (None, (), {}, [])}
+        plain = [(name.replace("_", " "), _told(value)) for name, value in told.items()]
+        return view(f"neardup.{type(self).__name__}", facts=plain)
+
+
+def _told(value: Any) -> str:
+    """A field of a plain outcome in a few words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_told(each)}" for name, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 class _Counts(_Plain):
@@ -50,6 +69,19 @@ class ContainedHit(_Plain):
     """Exact containment: the share of the shingles of the smaller one that the larger one has."""
     contained: str
     """Which is part of the other: ``query``, ``document`` or, of equally large sets, ``both``."""
+
+
+class Hits(list[Any]):
+    """The hits of a query: a list of ``Hit`` or ``ContainedHit``, which a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, view
+
+        names = [field.name for field in fields(self[0])] if self else []
+        rows = [[str(each.id), *(getattr(each, name) for name in names[1:])] for each in self]
+        return view(counted(len(self), "hit"), tables=[Table(names, rows)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +202,8 @@ class IndexInfo(_Plain):
     """Files that were found damaged or missing and made again since the index was opened."""
     trouble: str | None
     """Why the upkeep in the background fails, if it does; nothing is lost by that, but queries get slower."""
+
+    def __repr__(self) -> str:
+        where = self.path or "in memory"
+        what = f"{counted(self.documents, 'document')} at {self.threshold}, {megabytes(self.total_bytes)}"
+        return f"<neardup.IndexInfo: {where}, {what}, spec {self.spec_id}>"

@@ -26,7 +26,7 @@ from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
 from neardup.index.core import Core
 from neardup.index.database import Database
-from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
+from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, Hits, IndexInfo, Stored, Streamed, Verified
 from neardup.index.pairs import find_contained, find_pairs
 from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
 from neardup.index.statements import FORMAT, Reading, Row
@@ -340,7 +340,7 @@ class Index:
                 found = find_contained(self._core, reading, documents, top=top, threshold=least)
         else:
             found = answers(self._core, documents, top, least if exact else None)
-        return found[0] if is_one else found
+        return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def _is_one(self, texts: Any) -> bool:
         if isinstance(texts, str) or not self._core.sketcher.is_item:

@@ -44,6 +44,8 @@ class Provenance:
         self.blank = 0
         self.records: dict[str, int] = {}
         """Documents and bad records of each source."""
+        self.sizes: list[int] = []
+        """Documents of each batch that this process has read."""
 
     @property
     def nbytes(self) -> int:
@@ -51,6 +53,7 @@ class Provenance:
 
     def enter(self, batch: Batch) -> None:
         self.ids.append(batch)
+        self.sizes.append(len(batch.documents))
         self.bad += batch.bad
         self.blank += batch.blank
         self.records[batch.source] = self.records.get(batch.source, 0) + len(batch.documents) + batch.bad

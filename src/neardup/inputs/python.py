@@ -39,6 +39,10 @@ class PythonSource(Source):
         super().__init__(name, options)
         self._values = values
 
+    @property
+    def is_rereadable(self) -> bool:
+        return not isinstance(self._values, Iterator)
+
     def tasks(self) -> Iterator[Task]:
         """Yield a task for about 4 MB of documents, at most ``block`` of them."""
         is_mapping = isinstance(self._values, Mapping)

@@ -125,6 +125,11 @@ class Reader:
         """Whether a later process could read the same again: everything is in regular files."""
         return all(source.paths is not None for source in self.parts)
 
+    @property
+    def is_rereadable(self) -> bool:
+        """Whether this process can read the same again."""
+        return all(source.is_rereadable for source in self.parts)
+
     def identity(self) -> dict[str, str]:
         """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}

@@ -229,6 +229,11 @@ class Source:
         """The regular files that it reads, or None when it reads something else too."""
         return [self.name] if is_regular(self.name) else None
 
+    @property
+    def is_rereadable(self) -> bool:
+        """Whether it can be read once more, with the same outcome unless somebody changes it."""
+        return self.paths is not None
+
     def opened(self) -> AbstractContextManager[ByteStream]:
         """Its bytes, unpacked."""
         return ByteStream(self.name)

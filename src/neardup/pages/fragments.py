@@ -21,6 +21,12 @@ CHARACTERS = 4000
 """Of each text of a pair, at most; of a longer one its beginning and the parts around its passages."""
 COLOURS = 6
 """Of passages, after which they begin anew; as in ``site/assets/text.js``."""
+_LIGHT = '[data-jp-theme-light="true"], body.vscode-light, body.notebook_app, html[theme="light"], [data-theme="light"]'
+_DARK = '[data-jp-theme-light="false"], body.vscode-dark, html[theme="dark"], [data-theme="dark"]'
+"""Where JupyterLab, VS Code, Colab and pages made of notebooks say that they are light or dark, and the classic
+notebook, which is light on any system."""
+_LONG = 40
+"""Characters from which on a cell may be broken anywhere, and has a width of its own."""
 _JOINERS = "\u200c\u200d"
 """Which of them shape what is seen, only the scripts of a page can tell: they stay as they are."""
 _HIDDEN = re.compile("([{}])\\1*".format("".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in UNSEEN)))
@@ -34,7 +40,7 @@ def pair_fragment(
     facts: Iterable[tuple[str, str]] = (),
     most: int = CHARACTERS,
 ) -> str:
-    """Two texts side by side with the passages that they share marked. O(characters shown + runs).
+    """Two texts side by side with the passages that they share marked, in a frame. O(characters shown + runs).
 
     Args:
         texts: as they were written.
@@ -50,19 +56,36 @@ def pair_fragment(
     >>> '<mark class="mark k0"> love </mark>&lt;b&gt;' in pair_fragment(texts, found)
     True
     """
+    return framed(pair_part(texts, passages, names=names, facts=facts, most=most))
+
+
+def pair_part(
+    texts: tuple[str, str],
+    passages: Passages,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    facts: Iterable[tuple[str, str]] = (),
+    most: int = CHARACTERS,
+) -> str:
+    """The same without its frame, to stand in one with others."""
     sides = (passages.a, passages.b)
     columns = "".join(
         _side(letter, name, text, spans, numbers, most)
         for letter, name, text, spans, numbers in zip("AB", names, texts, sides, groups(passages), strict=True)
     )
+    return f'{facts_part(facts)}<div class="texts">{columns}</div>'
+
+
+def facts_part(facts: Iterable[tuple[str, str]]) -> str:
+    """Labels and values in a row; nothing where there are none."""
     told = "".join(f"<div><dt>{seen_line(label)}</dt><dd>{seen_line(value)}</dd></div>" for label, value in facts)
-    return _framed((f'<dl class="facts">{told}</dl>' if told else "") + f'<div class="texts">{columns}</div>')
+    return f'<dl class="facts">{told}</dl>' if told else ""
 
 
 def table_fragment(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "", left_out: int = 0
 ) -> str:
-    """A table with a heading for each of ``columns``, and how many rows were ``left_out``.
+    """A table with a heading for each of ``columns``, and how many rows were ``left_out``, in a frame.
 
     A float is a similarity or a share, and is cut to four places, as the command does; a whole number has its
     thousands parted; None is an empty cell.
@@ -70,11 +93,31 @@ def table_fragment(
     >>> "<td class=no>1,234</td><td class=no>0.5000</td>" in table_fragment(["a", "b"], [[1234, 0.5]])
     True
     """
-    head = "".join(f'<th scope="col">{seen_line(name)}</th>' for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return framed(table_part(columns, rows, caption=caption, left_out=left_out))
+
+
+def table_part(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str = "",
+    left_out: int = 0,
+    together: int = 1,
+) -> str:
+    """The same without its frame, to stand in one with others; so many rows ``together`` have one line below them."""
+    cells = [list(map(_cell, row)) for row in rows]
+    are_numbers = [
+        all(cell.startswith(("<td class=no>", "<td></td>")) for cell in column) for column in zip(*cells, strict=True)
+    ]
+    kinds = [" class=no" if is_number else "" for is_number in are_numbers] or [""] * len(columns)
+    named = zip(columns, kinds, strict=True)
+    head = "".join(f'<th scope="col"{kind}>{seen_line(name)}</th>' for name, kind in named)
+    lines = [f"<tr>{''.join(row)}</tr>" for row in cells]
+    groups = ["".join(lines[at : at + together]) for at in range(0, len(lines), together)] or [""]
+    body = "".join(f"<tbody>{group}</tbody>" for group in groups)
     above = f"<caption>{seen_line(caption)}</caption>" if caption else ""
     below = f'<p class="soft">… and {left_out:,} more.</p>' if left_out else ""
-    return _framed(f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}")
+    return f"<table>{above}<thead><tr>{head}</tr></thead>{body}</table>{below}"
 
 
 def seen(text: str) -> str:
@@ -143,22 +186,27 @@ def _cell(value: object) -> str:
         return f"<td class=no>{similarity_text(value, 0.0)}</td>"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"<td class=no>{value:,}</td>"
-    return f"<td>{seen_line(value)}</td>"
+    return f"<td{' class=long' * (len(str(value)) > _LONG)}>{seen_line(value)}</td>"
 
 
-def _framed(body: str) -> str:
+def framed(body: str) -> str:
+    """Markup in a frame with the styles; what it is made of must be escaped."""
     return f'<div class="neardup-fragment"><style>{_styles()}</style>{body}</div>'
 
 
 @functools.cache
 def _styles() -> str:
-    """The styles, nested so that they reach the fragment only; ``data-jp-theme-light`` is JupyterLab's."""
+    """The styles, nested so that they reach the fragment only.
+
+    It is named three times, for the styles that a notebook has for tables and lists name up to three classes.
+    """
     light, dark, printed = re.findall(r":root \{(.*?)\}", styles(("common",)), re.DOTALL)
     nested = styles(("common", "texts", "fragment")).replace(":root", "&")
     themes = (
-        f'[data-jp-theme-light="true"] & {{{light}color-scheme: light;}}'
-        f'[data-jp-theme-light="false"] & {{{dark}color-scheme: dark;}}'
-        f"@media print {{ [data-jp-theme-light] & {{{printed}}} }}"
+        f":is({_LIGHT}) & {{{light}color-scheme: light;}}"
+        f":is({_DARK}) & {{{dark}color-scheme: dark;}}"
+        f"@media print {{ :is({_LIGHT}, {_DARK}) & {{{printed}}} }}"
     )
     sheet = re.sub(r"/\*.*?\*/", "", nested + themes, flags=re.DOTALL)
-    return f".neardup-fragment {{{' '.join(sheet.split())}}}"
+    sheet = re.sub(r"([\d.]+)rem", lambda size: f"{16 * float(size[1]):g}px", sheet)  # some notebooks have a small rem
+    return f"{'.neardup-fragment' * 3} {{{' '.join(sheet.split())}}}"

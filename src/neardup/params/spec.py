@@ -241,6 +241,11 @@ class Spec:
     candidates_by: CandidateShingle | None = None
     """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
 
+    def __repr__(self) -> str:
+        found = f"slots {self.slots}, bands {self.bands}" if self.slots else "no bands"
+        what = f"{self.measure} at {self.threshold:g}, shingle {self.shingle}, normalize {self.normalize}"
+        return f"<neardup.Spec {self.id}: {what}, sketch {self.sketch}, {found}, seed {self.seed}>"
+
     @property
     def sketched(self) -> Shingle:
         """The shingles that signatures are made of."""

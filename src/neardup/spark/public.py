@@ -70,6 +70,12 @@ class ClusterResult:
     faults: tuple[Fault, ...]
     """The first bad records, with reasons; the files that they name are those of the workdir."""
 
+    def __repr__(self) -> str:
+        return repr(self.summary).replace(type(self.summary).__name__, f"spark.{type(self).__name__}", 1)
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterCleaned:
@@ -86,6 +92,12 @@ class ClusterCleaned:
     spec: Spec
     faults: tuple[Fault, ...]
     """The first bad records, with reasons; the files that they name are those of the workdir."""
+
+    def __repr__(self) -> str:
+        return repr(self.summary).replace(type(self.summary).__name__, f"spark.{type(self).__name__}", 1)
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
 
 
 @hinted

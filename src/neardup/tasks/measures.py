@@ -16,6 +16,7 @@ from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import Task
 from neardup.params import Normalize, Shingle, Spec, check_slots
+from neardup.shown import counted
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
@@ -79,6 +80,19 @@ class SketchSet:
 
     def __len__(self) -> int:
         return len(self.signatures)
+
+    def __repr__(self) -> str:
+        made = f"{self.sketch} sketch of {self.shingle}, {self.normalize}, seed {self.seed}"
+        return f"<neardup.SketchSet: {counted(len(self), 'signature')} of {self.signatures.slots} slots, {made}>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, view
+
+        few = min(8, self.signatures.slots)
+        rows = [[row, *values] for row, values in enumerate(self.signatures.values[:5, :few].tolist())]
+        columns = ["document", *(f"slot {slot}" for slot in range(few))]
+        table = Table(columns, rows, f"The first {few} slots", len(self) - len(rows))
+        return view(repr(self).strip("<>"), tables=[table])
 
     def estimate(self, i: int, other: SketchSet, j: int) -> float:
         """Estimated Jaccard similarity of document i here and j of another set made alike.

@@ -41,6 +41,11 @@ def is_dataset(value: Any) -> bool:
     return all(hasattr(value, name) for name in ("with_format", "iter", "column_names", "features"))
 
 
+def is_streamed(value: Any) -> bool:
+    """True for a dataset of ``datasets`` whose rows go by, perhaps over a network."""
+    return is_dataset(value) and not hasattr(value, "select")
+
+
 def is_a(value: Any, library: str, name: str) -> bool:
     """Whether ``value`` is an instance of ``library.name``, without importing the library."""
     kind = getattr(sys.modules.get(library), name, None)
@@ -51,14 +56,19 @@ def is_frame(value: Any) -> bool:
     return is_a(value, "pandas", "DataFrame") or is_a(value, "polars", "DataFrame")
 
 
+def is_lasting(value: Any) -> bool:
+    """Whether an object with columns is known to give the same rows each time."""
+    is_series = is_a(value, "pandas", "Series") or is_a(value, "polars", "Series")
+    return isinstance(value, (*ARROW, np.ndarray)) or is_frame(value) or is_series or is_dataset(value)
+
+
 def rereadable(value: Any) -> Any:
     """Return ``value``, or its content where it might not be read twice with the same result.
 
     Generators and other iterators become lists. Readers become tables, and so does a duckdb relation: it is a query,
     which need not give its rows in the same order again.
     """
-    is_series = is_a(value, "pandas", "Series") or is_a(value, "polars", "Series")
-    if isinstance(value, (*ARROW, np.ndarray)) or is_frame(value) or is_series or is_dataset(value):
+    if is_lasting(value):
         return value
     if not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
         return list(value) if isinstance(value, Iterator) else value
@@ -86,6 +96,10 @@ class ObjectSource(ColumnarSource):
     def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
         super().__init__(name, options)
         self._value = value
+
+    @property
+    def is_rereadable(self) -> bool:
+        return is_lasting(self._value)
 
     def with_column(self, name: str) -> tuple[Any, Iterator[Any]]:
         """The Arrow schema, and record batches that have the column ``name`` if there is one.

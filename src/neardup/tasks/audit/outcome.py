@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
+from neardup.outputs.frames import pandas_frame, polars_frame, table_of
 
 CHANCE = 0.001
 """Probability with which a search that keeps its promise is said to break it, at most."""
@@ -103,8 +104,52 @@ class Audit:
         nested = {name: [asdict(each) for each in plain[name]] for name in ("bins", "passed_over", "columns")}
         return {**plain, **nested}
 
+    def to_pandas(self) -> Any:
+        """The bins of similarity as a pandas data frame, a row each. MissingDependency: pandas is not installed."""
+        return pandas_frame(self._bin_table())
+
+    def to_polars(self) -> Any:
+        """The bins of similarity as a polars data frame, a row each. MissingDependency: polars is not installed."""
+        return polars_frame(self._bin_table())
+
+    def _bin_table(self) -> pa.Table:
+        whole = {"pairs", "found"}
+        kinds = {each.name: pa.int64() if each.name in whole else pa.float64() for each in fields(AuditBin)}
+        return table_of([asdict(each) for each in self.bins], kinds)
+
     def __repr__(self) -> str:
         return f"<neardup.Audit: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, view
+
+        facts = [
+            ("documents", f"{self.documents:,}"),
+            ("sampled", f"{self.sampled:,}"),
+            ("true pairs", f"{self.pairs:,}"),
+            ("found", f"{self.found:,}"),
+            ("false pairs", f"{self.false_pairs:,}"),
+            ("recall", f"{shown(self.recall_low)} to {shown(self.recall_high)}"),
+            ("promised", "nothing" if self.promised is None else shown(self.promised)),
+        ]
+        bins = [
+            [
+                "exactly 1" if each.low == each.high else f"{each.low:.4g} to {each.high:.4g}",
+                *(each.pairs, each.found),
+                None if each.recall is None else shown(each.recall),
+                f"{shown(each.recall_low)} to {shown(each.recall_high)}" if each.pairs else None,
+                None if each.theory is None else shown(each.theory),
+            ]
+            for each in self.bins
+        ]
+        columns = ["similarity", "true pairs", "found", "recall", "between", "promised"]
+        first = self.missed.slice(0, 5).to_pylist()
+        missed = [[row["similarity"], str(row["id_a"]), str(row["id_b"])] for row in first]
+        tables = [
+            Table(columns, bins, "By similarity"),
+            Table(["similarity", "document", "document"], missed, "Missed", self.missed.num_rows - len(missed)),
+        ]
+        return view(f"neardup.Audit: {self.verdict}", facts=facts, tables=tables)
 
 
 def judge(

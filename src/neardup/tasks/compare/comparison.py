@@ -9,10 +9,13 @@ from typing import Any
 from neardup._version import __version__
 from neardup.pages.pairs import LISTED, pair_data, text_data
 from neardup.params import Bands, Spec
+from neardup.shown import counted, similarity_text
 from neardup.stages.passages import Passages
 
 PAGE_CHARACTERS = 400_000
 """Characters of each text on a page, at most; of a longer one its windows."""
+SHOWN_CHARACTERS = 4000
+"""The same in a notebook, which is saved with all that it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,43 @@ class Comparison:
             "spec": self.spec.as_dict(),
             "spec_id": self.spec.id,
         }
+
+    def html(self, names: tuple[str, str] = ("A", "B")) -> str:
+        """The whole page that ``neardup compare --html`` writes, of two texts that have ``names``: to be saved or sent.
+
+        >>> import neardup
+        >>> page = neardup.compare("a rose is a rose", "a rose is a rose!").html(("mine.txt", "yours.txt"))
+        >>> page.startswith("<!doctype html>"), "yours.txt" in page
+        (True, True)
+        """
+        from neardup.pages.site.render import pair_page as rendered
+
+        return rendered(*pair_page(self, names)).decode("utf-8")
+
+    def __repr__(self) -> str:
+        at = f"at {self.spec.threshold}, shingle {self.spec.shingle}"
+        how = f"similarity {self._told(self.jaccard)}, {counted(len(self.passages.a), 'shared passage')}"
+        return f"<neardup.Comparison: {how}, {'found' if self.found else 'not found'} by a search {at}>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.beside import pair_within
+        from neardup.pages.fragments import framed
+        from neardup.pages.notebook import MOST_BYTES
+
+        size_a, size_b, common = self.sizes
+        facts = [
+            ("similarity", self._told(self.jaccard)),
+            ("A in B", self._told(self.containment_a_in_b)),
+            ("B in A", self._told(self.containment_b_in_a)),
+            ("shingles", f"{size_a:,} and {size_b:,}, {common:,} in both ({self.spec.shingle})"),
+            ("estimate", f"{self.estimate:.3f} ± {self.estimate_error:.3f}"),
+            ("a search finds it", "yes" if self.found else "no"),
+        ]
+        room = MOST_BYTES - 20_000  # for the styles
+        return framed(pair_within(self.texts, self.passages, ("A", "B"), facts, most=SHOWN_CHARACTERS, room=room))
+
+    def _told(self, value: float) -> str:
+        return similarity_text(value, self.spec.threshold)
 
 
 def pair_page(

@@ -30,7 +30,7 @@ from neardup.params import (
     with_preset,
 )
 from neardup.result import Cleaned
-from neardup.session import Run
+from neardup.session import Run, texts_again
 from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
@@ -173,4 +173,6 @@ def dedup(
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
-        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples)
+        chosen, prints = cleaning.chosen, cleaning.search.collection.prints
+        (again,) = texts_again(run, prints, (chosen.rows, chosen.keeper))
+        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples, again)

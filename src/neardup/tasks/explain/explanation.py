@@ -9,16 +9,21 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neardup.params import Bands, Normalize, Shingle
 from neardup.tasks.explain.tables import Bucket, Document, Function, Pair, Row, Slot, Step, Value
+
+if TYPE_CHECKING:
+    from neardup.pages.notebook import Table
 
 WIDTH = 80
 MOST_FUNCTIONS = 12
 """Functions whose steps are shown; ``as_dict`` and --json have all."""
 MOST_BUCKETS = 40
 """Buckets up to which those of one document are listed too."""
+MOST_ROWS = 40
+"""Rows of a table in a notebook; the text has all."""
 EMPTY = "∞"
 
 
@@ -66,6 +71,14 @@ class Explanation:
         if self.notes:
             parts.append(["Notes", *_wrapped(self.notes)])
         return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def __repr__(self) -> str:
+        what = f"{_counted(len(self.documents), 'document')}, {_counted(len(self.functions), 'function')}"
+        found = _counted(len(self.candidates), "candidate pair")
+        return f"<neardup.Explanation: {what}, bands {self.bands}, {found}; print it for all steps>"
+
+    def _repr_html_(self) -> str:
+        return _view(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,3 +287,49 @@ def _cells(text: str) -> int:
 def _padded(text: str, width: int, *, left: bool) -> str:
     blank = " " * (width - _cells(text))
     return text + blank if left else blank + text
+
+
+def _view(seen: Explanation) -> str:
+    """The matrix, the signatures, the buckets and the pairs as tables for a notebook, of which long ones are cut."""
+    from neardup.pages.notebook import Table, view
+
+    names, functions = [each.name for each in seen.documents], seen.functions[:MOST_FUNCTIONS]
+    what = [[each.name, len(each.shingles), " · ".join(map(shown, each.shingles[:60]))] for each in seen.documents]
+    matrix = [
+        [str(row.number), shown(row.shingle), *map(str, row.members), *(_value(value, "·") for value in row.values)]
+        for row in seen.rows
+    ]
+    signature = [[slot.function, *map(_value, slot.values)] for slot in seen.signature]
+    shared = [each for each in seen.buckets if len(each.documents) > 1]
+    buckets = [[str(each.band), " ".join(map(_value, each.key)), " ".join(each.documents)] for each in shared]
+    pairs = [
+        [
+            f"{pair.left} {pair.right}",
+            f"{pair.shared}/{pair.union}",
+            pair.similarity,
+            f"{pair.agreeing}/{pair.compared}",
+            pair.estimate,
+            pair.probability,
+            _candidate(pair),
+        ]
+        for pair in seen.pairs
+    ]
+    columns = ["pair", "shared", "similarity", "equal slots", "estimate", "P(candidate)", "candidate"]
+    heads = ["row", "shingle", *names, *(each.name for each in functions)]
+    chances = [["probability", *(f"{p:.4f}" for _, p in seen.curve)]]
+    tables = [
+        Table(["document", "shingles", ""], what, "Shingles"),
+        _cut(heads, [row[: len(heads)] for row in matrix], "Characteristic matrix, and the place of each row"),
+        _cut(["slot", *names], signature, "Signatures"),
+        _cut(["band", "values", "documents"], buckets, "Buckets of two documents and more"),
+        _cut(columns, pairs, "Pairs: the share of equal slots beside the share of common shingles"),
+        Table(["similarity", *(f"{s:.1f}" for s, _ in seen.curve)], chances, "S-curve: the chance to be a candidate"),
+    ]
+    facts = [("shingle", seen.shingle), ("normalize", seen.normalize), ("sketch", seen.sketch), ("bands", seen.bands)]
+    return view(repr(seen).strip("<>"), facts=facts, tables=tables, notes=seen.notes)
+
+
+def _cut(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -> Table:
+    from neardup.pages.notebook import Table
+
+    return Table(columns, rows[:MOST_ROWS], caption, max(0, len(rows) - MOST_ROWS))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from neardup import tuning
 from neardup.engine.state import SearchState
@@ -92,7 +93,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 def plot_spec(spec: Spec, target: str | os.PathLike[str]) -> None:
     """The S-curves of a spec, beside those of other bands, to a file: ``neardup plan --plot``."""
-    save(curves.draw_s_curves(About(spec), _others(spec)), target)
+    save(curves.draw_s_curves(About(spec), other_bands(spec)), target)
 
 
 def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
@@ -100,14 +101,13 @@ def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], fil
 
     The file gets its name at once, or with the other outputs in ``files``.
     """
-    about = About(run.spec, len(run.provenance.places), ", ".join(run.reader.sources), _crowd_note(finding))
+    about = About(run.spec, len(run.provenance.places), ", ".join(run.reader.sources), crowd_note(finding.crowds()))
     bins = histograms.similarity_bins(finding.pairs(), similarity_edges(run.spec.threshold))
     save(histograms.draw_found(bins, histograms.cluster_sizes(finding.clusters()), about), target, files)
 
 
-def _crowd_note(finding: Finding) -> str:
+def crowd_note(crowds: pa.Table) -> str:
     """A line for the foot where crowds make the histogram lower than it would be; empty without crowds."""
-    crowds = finding.crowds()
     if crowds.num_rows == 0:
         return ""
     documents = sum(crowds.column("documents").to_pylist())
@@ -131,7 +131,7 @@ def _recall_of(audit: Audit, about: About) -> Figure:
     return curves.draw_recall(audit.bins, (audit.recall_low, audit.recall_high), replace(about, note=note))
 
 
-def _others(spec: Spec) -> dict[str, Bands]:
+def other_bands(spec: Spec) -> dict[str, Bands]:
     """Bands to compare with: by rules of the literature for the same slots, and with fewer rows."""
     found = {
         f"rule {rule}": tuning.choose_bands(spec.banded_at, slots=spec.slots, rule=rule) for rule in ("log", "divisor")
@@ -158,9 +158,10 @@ def _similarities(work: _Work) -> Figure:
     edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
     dropped, share = _dropped(work, edges)
     bins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
+    sampled = "" if share >= 1 else f"; estimated from a sample of {100 * share:.2g} %"
     note = (
-        f"{_crowd_note(work.finding)} Below t only the candidates that the bands and the estimate filter let through "
-        f"are seen, not all pairs there are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
+        f"{crowd_note(work.finding.crowds())} Below t only the candidates that the bands and the estimate filter let "
+        f"through are seen, not all pairs there are{sampled}."
     )
     return histograms.draw_similarities(bins, replace(work.about, note=note.lstrip()))
 
@@ -176,7 +177,7 @@ def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
 
 
 FIGURES: dict[str, Callable[[_Work], Figure]] = {
-    "s-curves": lambda work: curves.draw_s_curves(work.about, _others(work.run.spec)),
+    "s-curves": lambda work: curves.draw_s_curves(work.about, other_bands(work.run.spec)),
     "recall": lambda work: _recall_of(audit_search(work.run, work.search), work.about),
     "bands": _bands,
     "similarities": _similarities,

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from neardup.engine.fit import Hint
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
+from neardup.outputs.frames import pandas_frame, polars_frame, table_of
 from neardup.params import LOCAL, SPARK, Preset, Spec
+from neardup.shown import duration, megabytes
 from neardup.tasks.plan.beside import BreakEven
 from neardup.tasks.plan.cluster import ClusterEstimate, Shape
 from neardup.tasks.plan.costs import Estimate, Range, Setting
@@ -17,6 +21,19 @@ from neardup.tuning import areas, knee
 
 AS_FAST = 1.05
 """How many times as long as with bands the exact join may take to count as equal; it misses nothing, after all."""
+
+_OPTION_COLUMNS = {
+    "slots": pa.int64(),
+    "bands": pa.string(),
+    "recall": pa.float64(),
+    "knee": pa.float64(),
+    "is_chosen": pa.bool_(),
+    "candidates": pa.float64(),
+    "checked": pa.float64(),
+    "seconds": pa.float64(),
+    "memory": pa.int64(),
+    "disk": pa.int64(),
+}
 
 
 def is_as_fast(exact: Estimate, bands: Estimate) -> bool:
@@ -208,6 +225,63 @@ class Plan:
             "preset": None if self.preset is None else self.preset.as_dict(),
             "hints": [each.as_dict() for each in self.hints],
         }
+
+    def to_pandas(self) -> Any:
+        """The options as a pandas data frame, a row each. MissingDependency: pandas is not installed."""
+        return pandas_frame(self._option_table())
+
+    def to_polars(self) -> Any:
+        """The options as a polars data frame, a row each. MissingDependency: polars is not installed."""
+        return polars_frame(self._option_table())
+
+    def _option_table(self) -> pa.Table:
+        """A row for each option; what it costs is null where there are no data."""
+        return table_of([self._option_row(each) for each in self._listed()], _OPTION_COLUMNS)
+
+    def _listed(self) -> list[Option]:
+        return [*self.options, *([] if self.chosen in self.options else [self.chosen])]
+
+    def _option_row(self, option: Option) -> dict[str, Any]:
+        cost = option.estimate
+        plain = {"slots": option.slots, "bands": str(option.bands), "recall": option.recall, "knee": option.knee}
+        costs = (
+            dict.fromkeys(("candidates", "checked", "seconds", "memory", "disk"))
+            if cost is None
+            else {
+                "candidates": cost.candidates.expected,
+                "checked": cost.checked.expected,
+                "seconds": option.total_seconds,
+                "memory": cost.memory,
+                "disk": cost.disk,
+            }
+        )
+        return {**plain, "is_chosen": option == self.chosen, **costs}
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, view
+
+        facts = [("threshold", f"{self.threshold:g}"), ("recall asked for", f"{self.target:g}")]
+        if self.collection is not None:
+            size = f"{self.collection.documents:,} ({megabytes(self.collection.bytes)})"
+            facts += [("documents", size), ("exact copies", f"{self.collection.exact_copies:,}")]
+        if self.chosen.estimate is not None:
+            cost = self.chosen.estimate
+            facts += [("time", f"about {duration(self.chosen.total_seconds)}"), ("memory", megabytes(cost.memory))]
+            facts += [("pairs", f"about {cost.pairs.expected:,.0f}")]
+        if self.exact is not None:
+            better = ", as fast: recommended" if self.recommended == "exact" else ""
+            facts += [("exact join", f"about {duration(self.exact.total_seconds)}{better}")]
+        has_costs = self.chosen.estimate is not None
+        rows: list[list[object]] = []
+        for row in map(self._option_row, self._listed()):
+            costs = (
+                [f"{row['candidates']:,.0f}", duration(row["seconds"]), megabytes(row["memory"])] if has_costs else []
+            )
+            recall = int(row["recall"] * 10_000) / 10_000
+            mark = "chosen" if row["is_chosen"] else ""
+            rows.append([row["slots"], row["bands"], recall, f"{row['knee']:.2f}", *costs, mark])
+        columns = ["slots", "bands", "recall", "knee", *(["candidates", "time", "memory"] if has_costs else []), ""]
+        return view(repr(self).strip("<>"), facts=facts, tables=[Table(columns, rows)], notes=map(str, self.hints))
 
     def __repr__(self) -> str:
         estimate = self.chosen.estimate

@@ -14,6 +14,7 @@ import numpy as np
 from neardup.pages.site.write import write_site
 from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
+from neardup.shown import counted, megabytes
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, count_pairs, link_at, similarity_edges, steps
@@ -50,6 +51,13 @@ class Reported:
 
     def __repr__(self) -> str:
         return f"<neardup.Reported: {self.path}, {self.files} files, {self.bytes} bytes>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import page_view
+
+        title = f"neardup.Reported: {counted(self.summary.pairs, 'pair')}, {counted(self.summary.clusters, 'cluster')}"
+        facts = [*self.summary.figures(), ("files", f"{self.files:,}"), ("size", megabytes(self.bytes))]
+        return page_view(title, self.path, facts=facts, is_whole=self.files == 1, size=self.bytes)
 
 
 def build(

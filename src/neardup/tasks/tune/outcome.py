@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.shown import counted
 from neardup.tasks.tune.estimate import Expectation
 from neardup.tasks.tune.proposal import Proposal
 
@@ -87,3 +88,29 @@ class Tuned:
             "pairs": self.pairs,
             "too_long": self.too_long,
         }
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        asked = counted(self.answers.num_rows, "answer")
+        return f"<neardup.Tuned: {told or 'the defaults'}; {asked}, {'sure' if self.is_sure else 'not sure'}>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, opening, view
+
+        facts = [("preset", self.preset or "none"), *((name, str(value)) for name, value in self.options.items())]
+        facts += [("answers", f"{self.answers.num_rows:,}"), ("documents", f"{self.documents:,}")]
+        expected = [
+            [name, *(f"{figure.value:.2f}" for figure in (each.precision, each.recall, each.f1))]
+            for name, each in (("these settings", self.expected), ("the defaults", self.default))
+            if each is not None
+        ]
+        tables = [Table(["", "precision", "recall", "F1"], expected, "What to expect")]
+        for caption, examples in (("Just above the threshold", self.above), ("Just below it", self.below)):
+            rows: list[list[object]] = []
+            for each in examples:
+                rows.append([each.similarity, str(each.id_a), opening(each.text_a)])
+                rows.append([None, str(each.id_b), opening(each.text_b)])
+            tables.append(Table(["similarity", "document", "text"], rows, caption, together=2))
+        notes = [] if self.is_separating else ["No setting of wording tells these duplicates from others."]
+        notes += [note for note in (self.proposal.reason, self.proposal.doubt) if note and not self.answers.num_rows]
+        return view(repr(self).strip("<>"), facts=facts, tables=tables, notes=notes)
