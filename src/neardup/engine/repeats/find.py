@@ -29,8 +29,8 @@ ANCHOR_SHARE, PIECE_SHARE, GROUP_SHARE = 0.2, 0.15, 0.2
 """Of the memory for data: anchors that wait to be grouped, pieces that wait to be walked, and what is grouped now."""
 ROW_BYTES = 130
 """Memory for each anchor that is grouped, beside the text around it."""
-MOST_ROWS = 1 << 20
-LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 26
+MOST_ROWS = 1 << 16
+LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 22
 """Places of text whose pieces are walked together."""
 MOST_CHUNKS = 4096
 BLOCK = 1 << 14

@@ -6,13 +6,16 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.engine.space import Space
-from neardup.kernels.segments import Pages
+from neardup.kernels.segments import Pages, count_characters
 from neardup.spool import Column, FileColumn, MemoryColumn
-from neardup.types import I64, SLACK, U8, Documents
+from neardup.types import I64, SLACK, U8, Documents, Mask
 
 PAGE_BITS = 16
 """Pages of a text in a file have ``2**PAGE_BITS`` bytes."""
 LEAST_PAGES = 16
+MARK_BITS = 12
+"""Characters are counted ahead for every ``2**MARK_BITS`` bytes."""
+SCAN = 1 << 22
 WHOLE_BITS = 62
 """A text in memory is one page of up to so many bits."""
 
@@ -31,6 +34,7 @@ class EndToEnd:
         self._begins: I64 = np.zeros(1, dtype=np.int64)
         self._slots: list[int] = []
         self._next = 0
+        self._marks: I64 | None = None
 
     @property
     def is_filed(self) -> bool:
@@ -68,7 +72,7 @@ class EndToEnd:
         if self.is_filed:
             return
         column = self._space.scratch().column("end-to-end", np.uint8)
-        for _, block in self._data.scan(1 << 22):
+        for _, block in self._data.scan(SCAN):
             column.append(block)
         self._data = column
 
@@ -107,6 +111,40 @@ class EndToEnd:
         """Bytes ``begin`` to ``end``, by place."""
         found: U8 = self._data.slice(begin * self.unit, end * self.unit)
         return found
+
+    def characters(self, places: I64) -> I64:
+        """int64[m]: the characters that begin before each byte of the text (UTF-8). Memory: 1/512 of the text."""
+        marks = self._character_marks()
+        if marks[-1] == self.size:  # ASCII
+            return places
+        wanted, back = np.unique(places, return_inverse=True)
+        mark = wanted >> MARK_BITS
+        begins = mark << MARK_BITS
+        data, at = self.around(begins, wanted - begins)
+        counts = np.empty(wanted.size, dtype=np.int64)
+        count_characters(data, at, at + wanted - begins, counts)
+        found: I64 = (marks[mark] + counts)[back]
+        return found
+
+    def _character_marks(self) -> I64:
+        if self._marks is None:
+            step, size = 1 << MARK_BITS, self.size
+            counts = np.zeros(-(-size // step) + 1, dtype=np.int64)
+            for begin in range(0, size, SCAN):
+                data = self.piece(begin, min(begin + SCAN, size))
+                begins = np.arange(0, data.size, step)
+                to = counts[1 + (begin >> MARK_BITS) :][: begins.size]
+                count_characters(data, begins, np.minimum(begins + step, data.size), to)
+            self._marks = np.cumsum(counts)
+        return self._marks
+
+    def goes_on_at(self, places: I64) -> Mask:
+        """Whether each byte, or the end of the text, belongs to a character that began before it."""
+        if self._character_marks()[-1] == self.size:
+            return np.zeros(places.size, dtype=np.bool_)
+        inside, back = np.unique(np.minimum(places, self.size - 1), return_inverse=True)
+        data, at = self.around(inside, np.ones(inside.size, dtype=np.int64))
+        return ((data[at] & 0xC0 == 0x80)[back]) & (places < self.size)
 
     def pages(self) -> Pages:
         """The pages that are at hand; all of a text in memory, as one."""
