@@ -27,8 +27,8 @@ S32 = np.uint64(32)
 HEAD = np.uint64(1 << 63)
 """Set in an anchor of one window that stands for others, which follow it in a loop."""
 LONGEST_PERIOD = 32
-LOOP = 256
-"""Windows of a period, at least, that are left out as a loop."""
+LOOP = 32
+"""Windows of a loop, at least, and of each period three."""
 STEP = 16
 BLOCK = 1 << 13
 """Windows whose grams are hashed at a time: they stay in the cache."""
@@ -158,8 +158,9 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
                 p, least_at = at - width + 1, at
                 if grams[at] < least or period > LONGEST_PERIOD or base + p < barren or p + period > n:
                     continue
-                end = _end_of_loop(data, unit, base + p, period, stop, span + LOOP)
-                if end < base + p + span + LOOP:
+                least_size = span + max(LOOP, 3 * period)
+                end = _end_of_loop(data, unit, base + p, period, stop, least_size)
+                if end < base + p + least_size:
                     barren = max(barren, end - period)
                     continue
                 found = _write_anchor(data, unit, k, key, first, held, base + p - 1, none, keys, anchors, found)

@@ -5,10 +5,10 @@ have the same units before and behind them. So the anchors with all their window
 them, and by what follows; neighbours in both orders say for each distance which windows are equal. The texts
 themselves are compared everywhere: a hash decides what is looked at, never the answer.
 
-A *piece* is a run of windows of one anchor that are equal, each to the window as far on, in the same anchors. It is
-three numbers: the place of its first window (52 bits) and its windows less one (12 bits); the place of the window that
-the first one is equal to and that comes first in the collection, its own or an earlier one; and 32 bits each for the
-places at which each window stands, and for the documents of these.
+A *piece* is a run of windows of one anchor whose first places in the collection follow each other, too. It is four
+numbers: the place of its first window (52 bits) and its windows less one (12 bits); the first place of that window, its
+own or an earlier one; the places at which a window of it stands, the most and the fewest (32 bits each); and the most
+documents that hold one.
 """
 
 from __future__ import annotations
@@ -265,28 +265,29 @@ def _classify(a, members, key, classes, table):
 
 @maker
 def _room(out, used, more):
-    """``out`` (uint64[m, 3]), or a longer copy, with room for ``more`` rows."""
+    """``out`` (uint64[m, 4]), or a longer copy, with room for ``more`` rows."""
     if used + more <= out.shape[0]:
         return out
-    grown = np.empty((2 * out.shape[0] + more, 3), np.uint64)
+    grown = np.empty((2 * out.shape[0] + more, 4), np.uint64)
     grown[:used] = out[:used]
     return grown
 
 
 @part
-def _write(a, classes, c, low, high, source, count, documents, out, used):
+def _write(a, classes, c, low, high, source, most, least, documents, out, used):
     """Write the windows of all members of class c that begin ``low`` to ``high`` units before their anchors.
 
     ``source`` is a row, the first one with these windows.
     """
     first = _place(a.rows, source) + _back(a.rows, source) - high
-    numbers = np.uint64(min(count, FULL)) << BITS32 | np.uint64(min(documents, FULL))
+    counts = np.uint64(min(most, FULL)) << BITS32 | np.uint64(min(least, FULL))
     for i in range(classes.starts[c], classes.starts[c + 1]):
         row = classes.sorted[i]
         begin = _place(a.rows, row) + _back(a.rows, row) - high
         out[used, 0] = np.uint64(begin) << np.uint64(MORE) | np.uint64(high - low)
         out[used, 1] = np.uint64(first)
-        out[used, 2] = numbers
+        out[used, 2] = counts
+        out[used, 3] = np.uint64(documents)
         used += 1
     return used
 
@@ -361,9 +362,10 @@ class Sweep(NamedTuple):
     seen: Any
     """The document that was counted last."""
     open_from: Any
-    """Of each class: the distance from which on its windows are as the next three say; -1: none are open."""
+    """Of each class: the distance from which on its repeated windows have one source; -1: none are open."""
     open_source: Any
-    open_count: Any
+    open_most: Any
+    open_least: Any
     open_documents: Any
 
 
@@ -464,19 +466,15 @@ def _sweep(a, members, classes, count, sweep, table, out, used):
                     sweep.seen[c] = a.documents[members[i]]
                     sweep.documents[c] += 1
         for c in range(count):
-            source = sweep.joined[c]
-            same = (
-                source >= 0
-                and sweep.open_from[c] >= 0
-                and sweep.open_source[c] == source
-                and sweep.open_count[c] == sweep.count[source]
-                and sweep.open_documents[c] == sweep.documents[source]
-            )
-            if same:
+            source, open_ = sweep.joined[c], sweep.open_from[c] >= 0
+            everywhere = sweep.count[source] if source >= 0 else 0
+            if everywhere > 1 and open_ and sweep.open_source[c] == source:
+                sweep.open_most[c] = max(sweep.open_most[c], everywhere)
+                sweep.open_least[c] = min(sweep.open_least[c], everywhere)
+                sweep.open_documents[c] = max(sweep.open_documents[c], sweep.documents[source])
                 continue
-            if sweep.open_from[c] >= 0 and sweep.open_count[c] > 1:
-                size = classes.starts[c + 1] - classes.starts[c]
-                out = _room(out, used, size)
+            if open_:
+                out = _room(out, used, classes.starts[c + 1] - classes.starts[c])
                 used = _write(
                     a,
                     classes,
@@ -484,16 +482,16 @@ def _sweep(a, members, classes, count, sweep, table, out, used):
                     sweep.open_from[c],
                     distance - 1,
                     classes.reps[sweep.open_source[c]],
-                    sweep.open_count[c],
+                    sweep.open_most[c],
+                    sweep.open_least[c],
                     sweep.open_documents[c],
                     out,
                     used,
                 )
             sweep.open_from[c] = -1
-            if source >= 0:
-                sweep.open_from[c] = distance
-                sweep.open_source[c] = source
-                sweep.open_count[c] = sweep.count[source]
+            if everywhere > 1:
+                sweep.open_from[c], sweep.open_source[c] = distance, source
+                sweep.open_most[c], sweep.open_least[c] = everywhere, everywhere
                 sweep.open_documents[c] = sweep.documents[source]
     return out, used
 
@@ -518,12 +516,12 @@ def _joint_documents(a, classes):
 
 @kernel(ANCHORED, "int64[::1], int64[::1], UniTuple(uint64, 4)")
 def find_pieces(anchored, members, starts, key):
-    """The pieces of windows that stand at two or more places: uint64[m, 3], in no order.
+    """The pieces of windows that stand at two or more places: uint64[m, 4], in no order.
 
     Group g, of anchors with one key, is ``members[starts[g] : starts[g + 1]]``, rows of ``anchored``, rising.
     Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a group
     agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c for each of
-    span - k + 1 distances. Memory: 24 bytes a piece, and some 150 for each member of the largest group.
+    span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
     """
     a = anchored
     largest = 1
@@ -557,8 +555,9 @@ def find_pieces(anchored, members, starts, key):
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
     )
-    out = np.empty((max(16, members.size), 3), np.uint64)
+    out = np.empty((max(16, members.size), 4), np.uint64)
     used = 0
     for g in range(starts.size - 1):
         group = members[starts[g] : starts[g + 1]]
@@ -569,7 +568,7 @@ def find_pieces(anchored, members, starts, key):
             high = _back(a.rows, row)
             low = high - _more(a.rows, row)
             if classes.count[0] > 1:
-                used = _write(a, classes, 0, low, high, row, classes.count[0], classes.documents[0], out, used)
+                used = _write(a, classes, 0, low, high, row, classes.count[0], classes.count[0], classes.documents[0], out, used)
         elif count == 2:
             one, other = classes.reps[0], classes.reps[1]
             before, _ = _follows(a, one, other, True)
@@ -586,13 +585,13 @@ def find_pieces(anchored, members, starts, key):
                 bottom = top - _more(a.rows, row)
                 if not is_shared:
                     if size > 1:
-                        used = _write(a, classes, c, bottom, top, row, size, documents, out, used)
+                        used = _write(a, classes, c, bottom, top, row, size, size, documents, out, used)
                     continue
-                used = _write(a, classes, c, low, high, one, everywhere, together, out, used)
+                used = _write(a, classes, c, low, high, one, everywhere, everywhere, together, out, used)
                 if size > 1 and top > high:
-                    used = _write(a, classes, c, high + 1, top, row, size, documents, out, used)
+                    used = _write(a, classes, c, high + 1, top, row, size, size, documents, out, used)
                 if size > 1 and bottom < low:
-                    used = _write(a, classes, c, bottom, low - 1, row, size, documents, out, used)
+                    used = _write(a, classes, c, bottom, low - 1, row, size, size, documents, out, used)
         else:
             out, used = _sweep(a, group, classes, count, sweep, table, out, used)
     return out[:used].copy()

@@ -1,7 +1,10 @@
 """Pieces of repeated windows, walked in the order of the text and put together to segments with one source each.
 
-A segment stays with its source while the units there agree, so that a stretch of short period is one segment, and a
-passage that was copied whole is one wherever its parts occurred before.
+Consecutive windows whose first places follow each other make a *stretch*. A stretch goes on with the segment before it
+where all its units agree with that one's source, so that a passage that was copied whole is one segment wherever its parts
+occurred before. Else it begins a segment: with the same document a few units before as its source, if it agrees there,
+so that a text of short period is one segment, and with its first place if not. All this depends on the texts only, and
+not on how anchors fell.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ DONE, FULL = 0, 1
     PIECE,
     WINDOW,
     WHY,
+    AT_DOCUMENT,
+    AT_LOOP,
+    STAGE,
+    TESTED,
     OPEN,
     DOCUMENT,
     KIND,
@@ -33,12 +40,22 @@ DONE, FULL = 0, 1
     LEAST,
     MOST,
     DOCUMENTS,
-    AT_DOCUMENT,
-    AT_LOOP,
-) = range(16)
-HEADS = 16
-"""Fields of the state of a walk, and where the kinds, counts and documents of the heads of a loop begin."""
-STATE = HEADS + 3 * LONGEST_PERIOD
+    S_OPEN,
+    S_DOCUMENT,
+    S_KIND,
+    S_BEGIN,
+    S_LAST,
+    S_SHIFT,
+    S_LEAST,
+    S_MOST,
+    S_DOCUMENTS,
+) = range(27)
+"""Fields of the state of a walk: where it is; how far the test of a stretch has come; the open segment; the stretch."""
+HEADS = 32
+"""Where kind, first place, count and documents of each head of a loop begin; behind them the last windows."""
+RECENT = HEADS + 4 * LONGEST_PERIOD
+"""Where the last windows begin, by their place: each with its first place."""
+STATE = RECENT + 2 * LONGEST_PERIOD
 S32, BELOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
@@ -102,23 +119,101 @@ def _agree(pages, unit, a, b):
     return 1
 
 
+@part
+def _test(pages, unit, span, state, first, shift):
+    """Whether the windows of the stretch from ``first`` on end as those ``shift`` units before do, as ``_agree``."""
+    at = max(first, state[TESTED])
+    while at <= state[S_LAST]:
+        same = _agree(pages, unit, at + span - 1, at + span - 1 - shift)
+        if same <= 0:
+            state[TESTED] = at if same < 0 else 0
+            return same
+        at += 1
+    state[TESTED] = 0
+    return 1
+
+
+@part
+def _recent_shift(state, from_place):
+    """How far before the stretch, in its document, stands the last window that is equal to its first one; else 0.
+
+    Up to LONGEST_PERIOD is looked.
+    """
+    begin = state[S_BEGIN]
+    first = begin - state[S_SHIFT]
+    for shift in range(1, min(LONGEST_PERIOD, begin - from_place) + 1):
+        at = RECENT + 2 * ((begin - shift) % LONGEST_PERIOD)
+        if state[at] == begin - shift + 1 and state[at + 1] == first:
+            return shift
+    return 0
+
+
+@part
+def _settle(pages, unit, span, offsets, state, out, used):
+    """Let the stretch go on with the open segment, or begin one. Returns 0, or why it could not yet."""
+    goes_on = (
+        state[OPEN]
+        and state[LAST] == state[S_BEGIN] - 1
+        and state[DOCUMENT] == state[S_DOCUMENT]
+        and state[KIND] == state[S_KIND]
+    )
+    if goes_on and state[SHIFT] != state[S_SHIFT]:
+        goes_on = state[STAGE] == 0 and state[S_LAST] - state[SHIFT] + span <= state[SOURCE_END]
+        if goes_on:
+            same = _test(pages, unit, span, state, state[S_BEGIN], state[SHIFT])
+            if same < 0:
+                return same
+            goes_on = same > 0
+    if goes_on:
+        state[LAST] = state[S_LAST]
+        state[LEAST] = min(state[LEAST], state[S_LEAST])
+        state[MOST] = max(state[MOST], state[S_MOST])
+        state[DOCUMENTS] = max(state[DOCUMENTS], state[S_DOCUMENTS])
+    else:
+        if used[0] == out.shape[0]:
+            return FULL
+        state[STAGE] = 1  # the open segment is no longer asked
+        shift = _recent_shift(state, offsets[state[S_DOCUMENT]]) if state[S_KIND] != FIRST else 0
+        if shift:
+            same = _test(pages, unit, span, state, state[S_BEGIN] + 1, shift)
+            if same < 0:
+                return same
+            shift = shift if same else 0
+        used[0] = _close(state, span, out, used[0])
+        document = state[S_DOCUMENT]
+        if not shift:
+            shift = state[S_SHIFT]
+            if state[S_KIND] == OTHER:
+                document = _find_document(offsets, state[S_BEGIN] - shift)
+        state[OPEN], state[DOCUMENT], state[KIND] = 1, state[S_DOCUMENT], state[S_KIND]
+        state[BEGIN], state[LAST], state[SHIFT] = state[S_BEGIN], state[S_LAST], shift
+        state[SOURCE], state[SOURCE_END] = document, offsets[document + 1]
+        state[LEAST], state[MOST], state[DOCUMENTS] = state[S_LEAST], state[S_MOST], state[S_DOCUMENTS]
+    for window in range(max(state[S_BEGIN], state[S_LAST] - LONGEST_PERIOD + 1), state[S_LAST] + 1):
+        at = RECENT + 2 * (window % LONGEST_PERIOD)
+        state[at], state[at + 1] = window + 1, window - state[S_SHIFT]
+    state[S_OPEN], state[STAGE], state[TESTED] = 0, 0, 0
+    return 0
+
+
 @kernel(PAGES, "read(uint64[:, ::1]), read(int64[::1]), read(int64[:, ::1]), int64, int64, int64[::1], int64[:, ::1]")
 def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
-    """Put pieces (uint64[n, 3], as ``repeats`` has them, rising by place) together to segments; returns how many.
+    """Put pieces (uint64[n, 4], as ``repeats`` has them, rising by place) together to segments; returns how many.
 
     ``out`` (int64[m, 9]) gets document, begin, end, kind, source document, begin in the source, least and most places
     of a window, most documents of a window. ``state`` (int64[STATE], zeros at first) says where the walk stands, and by
-    WHY why it came back: call again, with more room or with the page, until it is DONE. The last segment is
-    open then, since what follows may go on with it; ``close_segment`` writes it.
+    WHY why it came back: call again, with more room or with the page, until it is DONE. A stretch and a segment are open
+    then, since what follows may go on with them; when nothing follows, ``end_walk`` writes them.
 
-    Linear in the pieces and in the windows of loops.
+    Linear in the pieces, in the windows of loops and in the units of stretches that change their source.
     """
-    used = 0
+    used = np.zeros(1, np.int64)
     i = state[PIECE]
     while i < pieces.shape[0]:
         place, more = np.int64(pieces[i, 0] >> np.uint64(MORE)), np.int64(pieces[i, 0] & LOW)
         source = np.int64(pieces[i, 1])
-        count, documents = np.int64(pieces[i, 2] >> S32), np.int64(pieces[i, 2] & BELOW32)
+        most, least = np.int64(pieces[i, 2] >> S32), np.int64(pieces[i, 2] & BELOW32)
+        documents = np.int64(pieces[i, 3])
         document = state[AT_DOCUMENT]
         while offsets[document + 1] <= place:
             document += 1
@@ -128,59 +223,58 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
         while loop < loops.shape[0] and loops[loop, 2] < place:
             loop += 1
         state[AT_LOOP] = loop
-        total, head, period = more + 1, np.int64(0), np.int64(1)
+        windows, head, period = 1, np.int64(0), np.int64(1)
         if loop < loops.shape[0] and loops[loop, 0] <= place < loops[loop, 0] + loops[loop, 1]:
             head, period = loops[loop, 0], loops[loop, 1]
-            at = HEADS + 3 * (place - head)
-            state[at], state[at + 1], state[at + 2] = max(kind, OWN), count, documents
+            at = HEADS + 4 * (place - head)
+            state[at], state[at + 1], state[at + 2], state[at + 3] = max(kind, OWN), source, most, documents
             if place == head + period - 1:
-                total = loops[loop, 2] - place + 1
-        t = state[WINDOW]
-        while t < total:
-            window, shift = place + t, place - source
-            if t > more:
-                at = HEADS + 3 * ((window - head) % period)
-                kind, count, documents, shift = state[at], state[at + 1], state[at + 2], period
-            goes_on = 0
-            if (
-                state[OPEN]
-                and state[LAST] == window - 1
-                and state[DOCUMENT] == document
-                and state[KIND] == kind
-            ):
-                if state[SHIFT] == shift:
-                    goes_on = 1 if t > more else more + 1 - t
-                elif window - state[SHIFT] + span <= state[SOURCE_END]:
-                    goes_on = _agree(pages, unit, window + span - 1, window + span - 1 - state[SHIFT])
-                    if goes_on < 0:
-                        state[PIECE], state[WINDOW], state[WHY] = i, t, goes_on
-                        return used
-            if goes_on:
-                state[LAST] += goes_on
-                state[LEAST], state[MOST] = min(state[LEAST], count), max(state[MOST], count)
-                state[DOCUMENTS] = max(state[DOCUMENTS], documents)
-                t += goes_on
-                continue
-            if used == out.shape[0]:
-                state[PIECE], state[WINDOW], state[WHY] = i, t, FULL
-                return used
-            used = _close(state, span, out, used)
-            from_document = document if kind != OTHER or t > more else _find_document(offsets, window - shift)
-            state[OPEN], state[DOCUMENT], state[KIND] = 1, document, kind
-            state[BEGIN], state[LAST], state[SHIFT] = window, window, shift
-            state[SOURCE], state[SOURCE_END] = from_document, offsets[from_document + 1]
-            state[LEAST], state[MOST], state[DOCUMENTS] = count, count, documents
+                windows = loops[loop, 2] - place + 1
+        t = state[WINDOW]  # 0: the piece; from 1 on the windows of the loop behind it, one by one
+        while t < windows:
+            begin = place if t == 0 else place + t
+            if t:
+                at = HEADS + 4 * ((begin - head) % period)
+                kind, source, most, documents = state[at], state[at + 1], state[at + 2], state[at + 3]
+                least, more = most, 0
+            is_one = (
+                state[S_OPEN]
+                and state[S_LAST] == begin - 1
+                and state[S_DOCUMENT] == document
+                and state[S_KIND] == kind
+                and state[S_SHIFT] == begin - source
+            )
+            if is_one:
+                state[S_LAST] = begin + more
+                state[S_LEAST], state[S_MOST] = min(state[S_LEAST], least), max(state[S_MOST], most)
+                state[S_DOCUMENTS] = max(state[S_DOCUMENTS], documents)
+            else:
+                if state[S_OPEN]:
+                    why = _settle(pages, unit, span, offsets, state, out, used)
+                    if why != 0:
+                        state[PIECE], state[WINDOW], state[WHY] = i, t, why
+                        return used[0]
+                state[S_OPEN], state[S_DOCUMENT], state[S_KIND] = 1, document, kind
+                state[S_BEGIN], state[S_LAST], state[S_SHIFT] = begin, begin + more, begin - source
+                state[S_LEAST], state[S_MOST], state[S_DOCUMENTS] = least, most, documents
             t += 1
         state[WINDOW] = 0
         i += 1
     state[PIECE], state[WINDOW], state[WHY] = 0, 0, DONE
-    return used
+    return used[0]
 
 
-@kernel("int64, int64[::1], int64[:, ::1]")
-def close_segment(span, state, out):
-    """Write the segment that is open after a walk, if one is; returns how many."""
-    return _close(state, span, out, 0)
+@kernel(PAGES, "read(int64[::1]), int64, int64, int64[::1], int64[:, ::1]")
+def end_walk(pages, offsets, unit, span, state, out):
+    """Write what is open after a walk to ``out``, of two rows; returns how many. Call again until WHY is DONE."""
+    used = np.zeros(1, np.int64)
+    if state[S_OPEN]:
+        why = _settle(pages, unit, span, offsets, state, out, used)
+        if why != 0:
+            state[WHY] = why
+            return used[0]
+    state[WHY] = DONE
+    return _close(state, span, out, used[0])
 
 
 @kernel("read(uint8[::1]), read(int64[::1]), read(int64[::1]), int64[::1]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -82,25 +83,25 @@ class Repeats:
     def segments(self) -> Iterator[Segments]:
         """All segments in the order of the text, some thousands at a time. May be asked for again."""
         state = np.zeros(walking.STATE, dtype=np.int64)
-        offsets, window = self.text.offsets, self.window
+        offsets, unit, span = self.text.offsets, self.window.unit, self.window.span
         for part in np.flatnonzero(self.pieces.sizes).tolist():
             pieces = self.pieces.take(part, part + 1)
             pieces = pieces[np.argsort(pieces[:, 0])]
-            while True:
-                out = np.empty((BLOCK, 9), dtype=np.int64)
-                count = walking.walk_pieces(
-                    self.text.pages(), pieces, offsets, self.loops, window.unit, window.span, state, out
-                )
-                if count:
-                    yield Segments.of_places(out[:count], offsets)
-                why = int(state[walking.WHY])
-                if why == walking.DONE:
-                    break
-                if why < 0:
-                    self.text.bring(-1 - why)
-        out = np.empty((1, 9), dtype=np.int64)
-        if walking.close_segment(window.span, state, out):
-            yield Segments.of_places(out, offsets)
+            walk = partial(walking.walk_pieces, self.text.pages(), pieces, offsets, self.loops, unit, span, state)
+            yield from self._walked(walk, state)
+        yield from self._walked(partial(walking.end_walk, self.text.pages(), offsets, unit, span, state), state)
+
+    def _walked(self, walk: Callable[[I64], int], state: I64) -> Iterator[Segments]:
+        """What one walk writes, until it is done; pages that are away are brought."""
+        while True:
+            out = np.empty((BLOCK, 9), dtype=np.int64)
+            if count := walk(out):
+                yield Segments.of_places(out[:count], self.text.offsets)
+            why = int(state[walking.WHY])
+            if why == walking.DONE:
+                return
+            if why < 0:
+                self.text.bring(-1 - why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def find_repeats(
     threads and any limit of memory.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
-    and 24 for each piece of what is repeated; what outgrows the budget goes to files.
+    and 32 for each piece of what is repeated; what outgrows the budget goes to files.
     """
     key = private_key() if key is None else key
     text = EndToEnd(space, window.unit)
@@ -192,10 +193,10 @@ def _group(
 ) -> Repeats:
     """The pieces of all anchors; these are forgotten then."""
     share = space.budget.share
-    chunk = max(LEAST_CHUNK, min(MOST_CHUNK, share(0.1) // 24), -(-text.size // MOST_CHUNKS))
+    chunk = max(LEAST_CHUNK, min(MOST_CHUNK, share(0.1) // 32), -(-text.size // MOST_CHUNKS))
     chunks = max(1, -(-text.size // chunk))
     spill = space.scratch if space.path is not None else None
-    pieces = Partitions("pieces", width=3, parts=chunks, budget=share(PIECE_SHARE), spill=spill)
+    pieces = Partitions("pieces", width=4, parts=chunks, budget=share(PIECE_SHARE), spill=spill)
     around = 2 * window.span * window.unit if text.is_filed else 0
     most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((threads + 2) * (ROW_BYTES + around))))
     salt = int(key[1] >> np.uint64(1)) | 1
@@ -232,7 +233,7 @@ def _pieces_of(
 ) -> U64:
     """The pieces of groups of anchors, in no order."""
     if not members.size:
-        return np.empty((0, 3), dtype=np.uint64)
+        return np.empty((0, 4), dtype=np.uint64)
     # by place, so that the text around them is read in order
     all_places = ((rows[members, 1] >> anchoring.BITS24) & PLACE).astype(np.int64)
     order = np.argsort(all_places)
