@@ -103,7 +103,7 @@ def _end_of_loop(data, unit, begin, period, stop, least):
 
 
 @kernel(
-    "read(uint8[::1]), read(int64[::1]), int64, int64, int64, int64, UniTuple(uint64, 4), "
+    "read(uint8[::1]), int64[::1], int64, int64, int64, int64, UniTuple(uint64, 4), "
     "uint64[::1], uint64[::1], int64[:, ::1]"
 )
 def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops):
@@ -178,7 +178,7 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
     return found, looped
 
 
-@kernel("read(uint64[::1]), read(uint64[::1]), uint64, int64, int64[::1], uint64[:, ::1]")
+@kernel("uint64[::1], uint64[::1], uint64, int64, int64[::1], uint64[:, ::1]")
 def spread_anchors(keys, anchors, ahead, shift, starts, out):
     """Write keys and anchors to ``out`` (uint64[n, 2]) by part, the bits of the key from ``shift`` on, in order.
 

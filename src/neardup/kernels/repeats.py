@@ -30,7 +30,7 @@ ALL24 = np.uint64(0xFFFFFF)
 PLACE = np.uint64((1 << PLACES) - 1)
 
 
-@kernel("read(uint64[:, ::1]), uint64, uint64, int64")
+@kernel("uint64[:, ::1], uint64, uint64, int64")
 def repeated_keys(rows, mask, wanted, salt):
     """The rows whose key occurs twice or more, and the groups that they make: (members, starts).
 
@@ -150,7 +150,7 @@ class Anchored(NamedTuple):
 
 ANCHORED = record(
     Anchored,
-    "read(uint64[:, ::1]), read(int64[::1]), read(int64[::1]), read(int64[::1]), read(uint8[::1]), int64, int64, int64",
+    "uint64[:, ::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64, int64, int64",
 )
 
 

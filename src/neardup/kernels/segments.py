@@ -70,7 +70,7 @@ class Pages(NamedTuple):
     """A page has ``2**bits`` bytes."""
 
 
-PAGES = record(Pages, "read(uint8[::1]), read(int64[::1]), int64")
+PAGES = record(Pages, "uint8[::1], int64[::1], int64")
 
 
 @part
@@ -196,7 +196,7 @@ def _settle(pages, unit, span, offsets, state, out, used):
     return 0
 
 
-@kernel(PAGES, "read(uint64[:, ::1]), read(int64[::1]), read(int64[:, ::1]), int64, int64, int64[::1], int64[:, ::1]")
+@kernel(PAGES, "uint64[:, ::1], int64[::1], int64[:, ::1], int64, int64, int64[::1], int64[:, ::1]")
 def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
     """Put pieces (uint64[n, 4], as ``repeats`` has them, rising by place) together to segments; returns how many.
 
@@ -264,7 +264,7 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
     return used[0]
 
 
-@kernel(PAGES, "read(int64[::1]), int64, int64, int64[::1], int64[:, ::1]")
+@kernel(PAGES, "int64[::1], int64, int64, int64[::1], int64[:, ::1]")
 def end_walk(pages, offsets, unit, span, state, out):
     """Write what is open after a walk to ``out``, of two rows; returns how many. Call again until WHY is DONE."""
     used = np.zeros(1, np.int64)
@@ -277,7 +277,7 @@ def end_walk(pages, offsets, unit, span, state, out):
     return _close(state, span, out, used[0])
 
 
-@kernel("read(uint8[::1]), read(int64[::1]), read(int64[::1]), int64[::1]")
+@kernel("uint8[::1], int64[::1], int64[::1], int64[::1]")
 def count_characters(data, begins, ends, counts):
     """The characters that begin in ``data[begins[i] : ends[i]]`` (UTF-8), into ``counts``."""
     for i in range(begins.size):
