@@ -21,7 +21,14 @@ BAD_KEY: Key = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
 
 
 def segments_of(
-    blobs: Sequence[bytes], span: int, *, key: Key | None = None, step: int = 3, threads: int = 1, folder: Any = None
+    blobs: Sequence[bytes],
+    span: int,
+    *,
+    unit: int = 1,
+    key: Key | None = None,
+    step: int = 3,
+    threads: int = 1,
+    folder: Any = None,
 ) -> Segments:
     """All segments; with a ``folder``, found with next to no memory, in files there."""
 
@@ -37,7 +44,7 @@ def segments_of(
     space = Roomy(budget, None if folder is None else Path(folder) / "work", {})
     repeats = find_repeats(
         iter([lambda first=first: task(first) for first in range(0, len(blobs), step)]),
-        Window(span),
+        Window(span, unit),
         prepare=lambda documents: documents,
         total_bytes=None,
         threads=threads,

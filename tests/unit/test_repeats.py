@@ -14,6 +14,7 @@ from tests.oracles import repeats as plain
 from tests.unit.repeating import BAD_KEY, check, rows_of, segments_of
 
 import neardup
+from neardup.engine.space import Budget
 from neardup.errors import InputError
 from neardup.kernels import anchors
 from neardup.spool.partitions import Partitions
@@ -143,6 +144,16 @@ def test_a_long_run_leaves_few_anchors_and_no_more_spans_than_a_short_one():
     assert len(segments_of([b"abc" * 40_000], 100)) == 2
 
 
+def test_words_by_their_numbers_are_as_good_as_bytes():
+    draw = random.Random(9)
+    numbers = [draw.getrandbits(64) for _ in range(6)]
+    blobs = [np.array(draw.choices(numbers, k=200), dtype=np.uint64).tobytes() for _ in range(8)]
+    blobs += [blobs[0][80:800], blobs[1][:160] * 8]
+    letters = [bytes(numbers.index(int(n)) for n in np.frombuffer(blob, dtype=np.uint64)) for blob in blobs]
+    for span in (3, 6):
+        check(letters, span, segments_of(blobs, span, unit=8))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_hashes_that_say_nothing_change_nothing(seed: int):
     draw = random.Random(seed)
@@ -165,7 +176,7 @@ def test_threads_and_memory_change_nothing(tmp_path: Path):
         assert rows_of(segments_of(blobs, 32, threads=threads, step=step, folder=folder)) == found
 
 
-def test_the_command_of_python_gives_the_same_in_little_memory(tmp_path: Path):
+def test_texts_and_characters_are_the_same_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     draw = random.Random(6)
     words = ["".join(draw.choices("aábcdeé ", k=6)) for _ in range(300)]
     texts = [" ".join(draw.choices(words, k=4000)) for _ in range(40)]
@@ -173,7 +184,9 @@ def test_the_command_of_python_gives_the_same_in_little_memory(tmp_path: Path):
     whole = neardup.passages(texts, min_bytes=50, threads=1)
     lines = tmp_path / "texts.jsonl"
     lines.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), "utf-8")
-    tight = neardup.passages(lines, min_bytes=50, threads=2, memory="380MB", workdir=tmp_path / "work")
+    monkeypatch.setattr(Budget, "store", 1000)
+    tight = neardup.passages(lines, min_bytes=50, threads=2, workdir=tmp_path / "work")
+    assert (tmp_path / "work").exists()
     assert tight.spans.equals(whole.spans)
     assert tight.cut().equals(whole.cut())
     tight.close()
@@ -212,7 +225,7 @@ def test_real_collections_agree_with_suffixes_sorted_by_other_code(shared_data: 
 
 
 def test_a_cut_is_moved_inward_to_words_and_lines():
-    text = "one two\nthree four\nfive six".encode()
+    text = b"one two\nthree four\nfive six"
     whole = [(2, 22)]
     assert snap_cuts(text, whole, snap="char", least=0) == whole
     assert snap_cuts(text, whole, snap="word", least=0) == [(3, 19)]

@@ -114,8 +114,9 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
     and its windows less one (12 bits each). They rise by the first window; windows do not reach from one document
     into the next. ``gram`` is in units.
 
-    A stretch of short period is a loop (int64[m, 3]: place of its first window, period, place of its last): the windows
-    of the first period have an anchor each, with HEAD, and stand for all that follow. Every other window has one anchor.
+    A stretch of short period is a loop (int64[m, 3]: place of its first window, period, place of its last): the
+    windows of the first period have an anchor each, with HEAD, and stand for all that follow. Every other window has
+    one anchor.
 
     Loop: grams are hashed eight at a time; then from event to event: the smallest gram leaves the window, a smaller one
     enters, or the anchor is reached. About 2 ns a byte at N = 100. Memory: 12 bytes a window of a block.
@@ -143,9 +144,7 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
                 anchor = base + p + back
                 if anchor != held:
                     if held >= 0:
-                        found = _write_anchor(
-                            data, unit, k, key, first, held, base + p - 1, none, keys, anchors, found
-                        )
+                        found = _write_anchor(data, unit, k, key, first, held, base + p - 1, none, keys, anchors, found)
                     first, held = base + p, anchor
                 until = min(n, p + back + 1)
                 at = _next_least(grams, p + width, min(until, n - 1) + width, least)

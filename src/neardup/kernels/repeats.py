@@ -30,13 +30,13 @@ ALL24 = np.uint64(0xFFFFFF)
 PLACE = np.uint64((1 << PLACES) - 1)
 
 
-@kernel("uint64[:, ::1], uint64, uint64, int64")
-def repeated_keys(rows, mask, wanted, salt):
+@kernel("uint64[:, ::1], int64")
+def repeated_keys(rows, salt):
     """The rows whose key occurs twice or more, and the groups that they make: (members, starts).
 
-    ``rows`` is uint64[n, 2], keys and anchors; only keys that are ``wanted`` under ``mask`` are looked at. Group g is
-    ``members[starts[g] : starts[g + 1]]`` (int64), in the order of the rows. One table, in which ``salt`` (odd) scatters the keys.
-    Memory: 8 to 16 bytes a row for the table, 8 beside, and 16 a member.
+    ``rows`` is uint64[n, 2], keys and anchors; an anchor with HEAD makes a group alone. Group g is
+    ``members[starts[g] : starts[g + 1]]`` (int64), in the order of the rows. One table, in which ``salt`` (odd)
+    scatters the keys. Memory: 8 to 16 bytes a row for the table, 8 beside, and 16 a member.
     """
     n = rows.shape[0]
     bits = 2
@@ -50,8 +50,6 @@ def repeated_keys(rows, mask, wanted, salt):
     groups, count = 0, 0
     for i in range(n):
         key = rows[i, 0]
-        if key & mask != wanted:
-            continue
         cell = np.int64((key * np.uint64(salt)) >> shift)
         other = table[cell]
         while other and rows[np.int64(other) - 1, 0] != key:
@@ -519,8 +517,8 @@ def find_pieces(anchored, members, starts, key):
     """The pieces of windows that stand at two or more places: uint64[m, 4], in no order.
 
     Group g, of anchors with one key, is ``members[starts[g] : starts[g + 1]]``, rows of ``anchored``, rising.
-    Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a group
-    agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c for each of
+    Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a
+    group agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c for each of
     span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
     """
     a = anchored
@@ -567,8 +565,10 @@ def find_pieces(anchored, members, starts, key):
             out = _room(out, used, group.size)
             high = _back(a.rows, row)
             low = high - _more(a.rows, row)
-            if classes.count[0] > 1:
-                used = _write(a, classes, 0, low, high, row, classes.count[0], classes.count[0], classes.documents[0], out, used)
+            everywhere = classes.count[0]
+            if everywhere > 1:
+                documents = classes.documents[0]
+                used = _write(a, classes, 0, low, high, row, everywhere, everywhere, documents, out, used)
         elif count == 2:
             one, other = classes.reps[0], classes.reps[1]
             before, _ = _follows(a, one, other, True)

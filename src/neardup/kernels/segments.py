@@ -1,8 +1,8 @@
 """Pieces of repeated windows, walked in the order of the text and put together to segments with one source each.
 
 Consecutive windows whose first places follow each other make a *stretch*. A stretch goes on with the segment before it
-where all its units agree with that one's source, so that a passage that was copied whole is one segment wherever its parts
-occurred before. Else it begins a segment: with the same document a few units before as its source, if it agrees there,
+where all its units agree with that one's source, so that a passage that was copied whole is one segment wherever its
+parts occurred before. Else it begins a segment: with the same document a few units before as its source, if it agrees there,
 so that a text of short period is one segment, and with its first place if not. All this depends on the texts only, and
 not on how anchors fell.
 """
@@ -202,8 +202,8 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
 
     ``out`` (int64[m, 9]) gets document, begin, end, kind, source document, begin in the source, least and most places
     of a window, most documents of a window. ``state`` (int64[STATE], zeros at first) says where the walk stands, and by
-    WHY why it came back: call again, with more room or with the page, until it is DONE. A stretch and a segment are open
-    then, since what follows may go on with them; when nothing follows, ``end_walk`` writes them.
+    WHY why it came back: call again, with more room or with the page, until it is DONE. A stretch and a segment are
+    open then, since what follows may go on with them; when nothing follows, ``end_walk`` writes them.
 
     Linear in the pieces, in the windows of loops and in the units of stretches that change their source.
     """

@@ -22,9 +22,7 @@ class Partitions:
         [8, 9]
     """
 
-    def __init__(
-        self, name: str, *, width: int, parts: int, budget: int, spill: Callable[[], Workdir] | None
-    ) -> None:
+    def __init__(self, name: str, *, width: int, parts: int, budget: int, spill: Callable[[], Workdir] | None) -> None:
         """An empty one. What is more than ``budget`` bytes goes to a file of the workdir that ``spill`` gives."""
         self.name, self.width, self.parts = name, width, parts
         self.sizes: I64 = np.zeros(parts, dtype=np.int64)
@@ -63,13 +61,14 @@ class Partitions:
             self._workdir = self._spill()
             self._file = self._workdir.column(self.name, np.uint64, self.width)
         at = len(self._file)
-        sizes = np.sum([np.diff(starts) for _, starts in self._blocks], axis=0, dtype=np.int64)
+        sizes: I64 = np.stack([np.diff(starts) for _, starts in self._blocks]).sum(axis=0)
         self._runs.append(starts_of(sizes) + at)
         for part in np.flatnonzero(sizes).tolist():
             for rows, starts in self._blocks:
                 piece = rows[starts[part] : starts[part + 1]]
                 if piece.size:
                     self._file.append(piece)
+        self._file.file.rest()  # nothing in its buffer: several threads may read, but not while one of them writes it
         self._blocks, self._held = [], 0
 
     def take(self, first: int, stop: int, *, mask: int = 0, wanted: int = 0) -> U64:

@@ -204,7 +204,7 @@ def _group(
     def work(task: tuple[int, int, int, int]) -> U64:
         first, stop, mask, wanted = task
         rows = anchors.take(first, stop, mask=mask, wanted=wanted)
-        members, starts = grouping.repeated_keys(rows, np.uint64(0), np.uint64(0), salt)
+        members, starts = grouping.repeated_keys(rows, salt)
         return _pieces_of(rows, members, starts, text, window, loops, key)
 
     for found in in_order(work, _tasks(anchors.sizes, most), threads=threads, ahead=threads + 1):
@@ -228,9 +228,7 @@ def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
             yield first, stop, passes - 1, wanted
 
 
-def _pieces_of(
-    rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key
-) -> U64:
+def _pieces_of(rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key) -> U64:
     """The pieces of groups of anchors, in no order."""
     if not members.size:
         return np.empty((0, 4), dtype=np.uint64)

@@ -81,6 +81,8 @@ class EndToEnd:
         if isinstance(self._data, MemoryColumn):
             self._data.append(np.zeros(2 * SLACK, dtype=np.uint8))
             return
+        assert isinstance(self._data, FileColumn)
+        self._data.file.rest()  # nothing in its buffer: threads will read
         slots = max(LEAST_PAGES, self._space.budget.share(0.05) >> PAGE_BITS)
         pages = (len(self._data) >> PAGE_BITS) + 1
         self._cache = np.zeros(min(slots, pages) << PAGE_BITS, dtype=np.uint8)
@@ -144,7 +146,8 @@ class EndToEnd:
             return np.zeros(places.size, dtype=np.bool_)
         inside, back = np.unique(np.minimum(places, self.size - 1), return_inverse=True)
         data, at = self.around(inside, np.ones(inside.size, dtype=np.int64))
-        return ((data[at] & 0xC0 == 0x80)[back]) & (places < self.size)
+        found: Mask = (data[at] & 0xC0 == 0x80)[back] & (places < self.size)
+        return found
 
     def pages(self) -> Pages:
         """The pages that are at hand; all of a text in memory, as one."""

@@ -28,7 +28,7 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
 
 
 def without(text: bytes, cuts: Sequence[Span]) -> bytes:
-    """What is left, in order. Between two letters or digits that were apart a space comes, or a newline if one was cut."""
+    """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
     pieces, at = [], 0
     for start, end in cuts:
         pieces.append(text[at:start])

@@ -25,8 +25,8 @@ class RepeatedPassages:
         """One row a span, in the order of the input:
 
         ``id``; ``start``, ``end`` (characters, those that are whole in it), ``start_byte``, ``end_byte`` (UTF-8);
-        ``source_id``, ``source_start`` (characters): where the same text stands, as early as it can be said, or the span
-        itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a window of it
+        ``source_id``, ``source_start`` (characters): an earlier place of the same text, or the span itself where it
+        is ``first``; ``count``, ``count_min``: the most and the fewest places at which a window of it
         stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand here for the
         first time; ``elsewhere``: whether all stood for the first time in an earlier document.
         """

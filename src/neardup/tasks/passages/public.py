@@ -65,7 +65,9 @@ def passages(
     """
     given = locals()
     reader = open_inputs(inputs, InputOptions.of(given))
-    run = PassageRun(reader, check_min_bytes(min_bytes), RunOptions.of({**given, "resume": False}), observer or Silent())
+    run = PassageRun(
+        reader, check_min_bytes(min_bytes), RunOptions.of({**given, "resume": False}), observer or Silent()
+    )
     run.__enter__()
     try:
         return RepeatedPassages(run)

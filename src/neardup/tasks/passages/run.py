@@ -237,7 +237,11 @@ def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
     begin = text.characters(own)
     end_place = own + found.end
     start = text.characters(own + found.start) - begin
-    end = text.characters(end_place) - begin - (text.goes_on_at(end_place) & (found.end < offsets[found.document + 1] - own))
+    end = (
+        text.characters(end_place)
+        - begin
+        - (text.goes_on_at(end_place) & (found.end < offsets[found.document + 1] - own))
+    )
     return start, end, text.characters(other + found.source_start) - text.characters(other)
 
 
