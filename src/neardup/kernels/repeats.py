@@ -518,8 +518,8 @@ def find_pieces(anchored, members, starts, key):
 
     Group g, of anchors with one key, is ``members[starts[g] : starts[g + 1]]``, rows of ``anchored``, rising.
     Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a
-    group agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c for each of
-    span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
+    group agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c
+    for each of span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
     """
     a = anchored
     largest = 1

@@ -1,8 +1,8 @@
 """Pieces of repeated windows, walked in the order of the text and put together to segments with one source each.
 
 Consecutive windows whose first places follow each other make a *stretch*. A stretch goes on with the segment before it
-where all its units agree with that one's source, so that a passage that was copied whole is one segment wherever its
-parts occurred before. Else it begins a segment: with the same document a few units before as its source, if it agrees there,
+where all its units agree with that one's source. So a passage that was copied whole is one segment, wherever its parts
+occurred before. Else it begins a segment: with the same document a few units before as its source, if it agrees there,
 so that a text of short period is one segment, and with its first place if not. All this depends on the texts only, and
 not on how anchors fell.
 """
