@@ -40,6 +40,9 @@ def segments_of(
         def need_documents(self, count: int, expected: int) -> None:
             """A memory of a hundred bytes is for tests."""
 
+        def need_memory(self, size: int, what: str) -> None:
+            """The same."""
+
     budget = Budget(1 << 30, 1 << 29 if folder is None else 100)
     space = Roomy(budget, None if folder is None else Path(folder) / "work", {})
     repeats = find_repeats(

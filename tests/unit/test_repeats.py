@@ -243,6 +243,14 @@ def test_words_that_were_apart_do_not_run_together():
     assert without(b"one (gone) two", [(4, 10)]) == b"one  two"
 
 
+def test_too_many_copies_for_the_memory_are_refused_with_the_limit_that_would_do(monkeypatch: pytest.MonkeyPatch):
+    texts = [f"{i}{NOTICE}{i}" for i in range(3000)]
+    limit = Budget.of(None).limit
+    monkeypatch.setattr(Budget, "of", classmethod(lambda cls, _: cls(limit, 200_000)))
+    with pytest.raises(InputError, match=r"places of one passage.* Raise --memory \(memory=\) to \d+MB"):
+        neardup.passages(texts, min_bytes=20, threads=1)
+
+
 def test_texts_that_have_too_little_left_are_left_out():
     texts = [f"One story. {NOTICE}", f"Two! {NOTICE}", f"Three more words. {NOTICE}"]
     found = neardup.passages(texts, min_bytes=20)

@@ -28,7 +28,7 @@ PARTS = 512
 KEY_SHIFT = 64 - 9
 ANCHOR_SHARE, PIECE_SHARE, GROUP_SHARE = 0.2, 0.15, 0.2
 """Of the memory for data: anchors that wait to be grouped, pieces that wait to be walked, and what is grouped now."""
-ROW_BYTES = 130
+ROW_BYTES = 160
 """Memory for each anchor that is grouped, beside the text around it."""
 MOST_ROWS = 1 << 16
 LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 22
@@ -148,7 +148,8 @@ def find_repeats(
     threads and any limit of memory.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
-    and 32 for each piece of what is repeated; what outgrows the budget goes to files.
+    and 32 for each piece of what is repeated; what outgrows the budget goes to files. The places of one passage are
+    compared together, 160 bytes each: InputError, with the limit that would do, where they are too many.
     """
     key = private_key() if key is None else key
     text = EndToEnd(space, window.unit)
@@ -204,6 +205,9 @@ def _group(
     def work(task: tuple[int, int, int, int]) -> U64:
         first, stop, mask, wanted = task
         rows = anchors.take(first, stop, mask=mask, wanted=wanted)
+        if rows.shape[0] > most:  # parts cannot be cut further: these are nearly all of one key
+            size = rows.shape[0] * (ROW_BYTES + around)
+            space.need_memory(size, f"{rows.shape[0]:,} places of one passage, which are compared together,")
         members, starts = grouping.repeated_keys(rows, salt)
         return _pieces_of(rows, members, starts, text, window, loops, key)
 

@@ -57,7 +57,7 @@ class RepeatedPassages:
         >>> notice = "Printed by the committee. All rights are reserved by it, everywhere and for all times."
         >>> found = neardup.passages([f"A tale. {notice}", f"A play. {notice}"], min_bytes=40)
         >>> found.cut()["text"].to_pylist()[1]
-        'A play. '
+        'A play'
         """
         least = self.summary.min_bytes if min_cut is None else min_cut
         table = self._run.texts(Cutting(policy, snap, least, min_left)).read_all()

@@ -54,7 +54,8 @@ def passages(
         RepeatedPassages with the Arrow table ``spans``, a ``summary`` and ``cut``, which gives the texts without them.
 
     Raises:
-        InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        InputError: an option, a file or a record cannot be used, or the copies of one passage need more memory than
+            the limit; the message names it and the cure.
         SpoolError: the folder for the work on disk cannot be used.
 
     >>> import neardup
