@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from neardup.tasks.figures.public import figures
     from neardup.tasks.find import find
     from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
+    from neardup.tasks.passages.outcome import RepeatedPassages
+    from neardup.tasks.passages.public import passages
+    from neardup.tasks.passages.run import PassageSummary
     from neardup.tasks.plan.outcome import Plan
     from neardup.tasks.plan.public import plan
     from neardup.tasks.report.build import Reported
@@ -81,9 +84,11 @@ __all__ = [
     "NeardupError",
     "Normalize",
     "OutputError",
+    "PassageSummary",
     "PassedOver",
     "Plan",
     "Preset",
+    "RepeatedPassages",
     "Reported",
     "Result",
     "Shingle",
@@ -108,6 +113,7 @@ __all__ = [
     "find",
     "jaccard",
     "minhash",
+    "passages",
     "plan",
     "report",
     "s_curve",
@@ -123,6 +129,9 @@ _HOME = {
     "tasks.explain.public": ("explain",),
     "tasks.figures.public": ("figures",),
     "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
+    "tasks.passages.outcome": ("RepeatedPassages",),
+    "tasks.passages.public": ("passages",),
+    "tasks.passages.run": ("PassageSummary",),
     "tasks.plan.public": ("plan",),
     "tasks.report.public": ("report",),
     "tasks.tune.outcome": ("AskedPair", "Tuned"),

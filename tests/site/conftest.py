@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.site import filler
-from tests.warm import LIMIT
 
 from neardup.pages.site.write import write_site
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = shutil.which("chromium")
+PATIENCE = 120
+"""Seconds that a page waits for what it should show: long for a busy machine, short for a test that has gone wrong."""
 
 
 @dataclass
@@ -54,7 +55,7 @@ def look(browser: Browser) -> Iterator[Callable[..., Page]]:
     def open_page(path: Path, address: str = "", *, width: int = 1280, height: int = 900, **options: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         page, seen = context.new_page(), Seen()
-        page.set_default_timeout(1000 * LIMIT)
+        page.set_default_timeout(1000 * PATIENCE)
         page.on("console", lambda message: seen.console.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: seen.console.append(str(error)))
         page.on("request", lambda request: seen.requests.append(request.url))

@@ -15,6 +15,7 @@ waits for it. Threads come from the caller, over blocks of documents.
     signatures ── banding ──► band keys ──► buckets ──► candidate pairs
     verified pairs ── graph ──► clusters; ── copies ──► pairs of all copies
 
+``anchors``, ``repeats`` and ``segments`` find the passages that a collection repeats, one after the other.
 ``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles, the last two with the table of
 ``rarest``; ``occurring`` finds what two texts share; ``postings`` is the lookup of the index; ``_bits`` has the machine
 words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation;

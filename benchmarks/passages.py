@@ -1,0 +1,231 @@
+"""Repeated passages beside a suffix array, on one core: MB per CPU second, and the peak of memory beside the texts.
+
+    python benchmarks/passages.py FILE… [--span 50 100 200] [--megabytes 100] [--suffixes] [--memory 1000]
+    python benchmarks/passages.py --hard [--span 100]
+
+FILE is JSONL with a field `text`, also .gz, or a .whl or .zip, of which each text file is a document. Each measure is
+in a process of its own, after a small run that loads the kernels. With `--suffixes` the same texts go through
+pydivsufsort (suffix array, and LCP by Kasai in C) and a scan with NumPy that marks every repeated window, and the marks
+must be the same. `--memory` gives neardup so many MB for its data in place of what is needed; texts go to disk then.
+`--hard`: one passage 100,000 times, exact and with one byte in 20 % changed; runs, periods, Thue-Morse, noise;
+documents that are short runs; 20 exact copies of 1,000 documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from harness import measure
+
+SUFFIXES = (".py", ".po", ".js", ".html", ".txt", ".css", ".md", ".rst")
+HARD = ("hot", "hot, 20 % changed", "spaces", "period 3", "Thue-Morse", "noise", "short runs", "copies")
+
+
+def read(files: list[str], megabytes: float) -> list[bytes]:
+    """The documents of files, up to a size."""
+    texts: list[bytes] = []
+    room = megabytes * 1e6
+    for text in (text for file in files for text in read_one(file)):
+        room -= len(text)
+        if room < 0:
+            break
+        texts.append(text)
+    return texts
+
+
+def read_one(file: str) -> Iterator[bytes]:
+    """The documents of one file."""
+    if file.endswith((".whl", ".zip")):
+        with zipfile.ZipFile(file) as archive:
+            for name in sorted(archive.namelist()):
+                if name.endswith(SUFFIXES):
+                    yield archive.read(name).decode("utf-8", "replace").encode()
+        return
+    with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as lines:
+        for line in lines:
+            yield json.loads(line)["text"].encode()
+
+
+def make(name: str) -> list[bytes]:
+    """A hard collection."""
+    draw = np.random.default_rng(1)
+
+    def noise(size: int) -> bytes:
+        return bytes(draw.integers(97, 123, size, dtype=np.uint8))
+
+    if name.startswith("hot"):
+        passage, texts = np.frombuffer(noise(420), np.uint8), []
+        for i in range(100_000):
+            copy = passage.copy()
+            if i % 5 == 0 and name != "hot":
+                copy[draw.integers(420)] ^= 7
+            texts.append(noise(125) + bytes(copy) + noise(125))
+        return texts
+    if name == "Thue-Morse":
+        thue = np.zeros(1, np.uint8)
+        while thue.size < 20_000_000:
+            thue = np.concatenate((thue, 1 - thue))
+        return [(thue[:20_000_000] + 97).tobytes()]
+    made: dict[str, Callable[[], list[bytes]]] = {
+        "spaces": lambda: [b" " * 20_000_000],
+        "period 3": lambda: [b"abc" * 6_666_666],
+        "noise": lambda: [noise(20_000_000)],
+        "short runs": lambda: [b"%d" % i + b"0" * 125 for i in range(160_000)],
+        "copies": lambda: [noise(1400) for _ in range(1000)] * 20,
+    }
+    return made[name]()
+
+
+def resident(label: str) -> int:
+    """Bytes that the system says of this process's memory."""
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(label))
+
+
+def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[], dict[str, float]], np.ndarray]:
+    """A run of neardup's engine over texts in memory, and the marks that it makes: 1 where a repeated window begins."""
+    from neardup.engine.observe import Silent
+    from neardup.engine.repeats.find import Window, find_repeats
+    from neardup.engine.space import Budget, Space
+    from neardup.inputs.names import Provenance
+    from neardup.types import Batch, Documents
+
+    documents = Documents.from_bytes(texts)
+    begins = np.array(documents.offsets)
+    marks = np.full(int(begins[-1]) + 1, 0, dtype=np.int8)  # touched now, so that it is not counted
+    texts.clear()
+    step = max(1, len(documents) // 64)
+
+    def go() -> dict[str, float]:
+        def task(first: int) -> Batch:
+            some = documents.slice(first, min(first + step, len(documents)))
+            return Batch(some, "texts", np.arange(len(some)))
+
+        with tempfile.TemporaryDirectory() as folder:
+            work = 8 << 30 if memory is None else memory * 1_000_000
+            space = Space(Budget(work + (1 << 28), work), Path(folder) / "work", {})
+            before = time.process_time()
+            tasks = iter([lambda first=first: task(first) for first in range(0, len(documents), step)])
+            found = find_repeats(
+                tasks,
+                Window(span),
+                prepare=lambda documents: documents,
+                total_bytes=None,
+                threads=1,
+                names=Provenance(),
+                observer=Silent(),
+                space=space,
+            )
+            segments = 0
+            for some in found.segments():
+                segments += len(some)
+                np.add.at(marks, begins[some.document] + some.start, 1)
+                np.add.at(marks, begins[some.document] + some.end - span + 1, -1)
+            took = time.process_time() - before
+            disk = space.workdir.peak_bytes if space.workdir is not None else 0
+            space.close(finished=True)
+            return {"cpu": took, "segments": segments, "disk": disk}
+
+    return go, marks
+
+
+def suffixes(texts: list[bytes], span: int) -> tuple[Callable[[], dict[str, float]], np.ndarray]:
+    """The same marks by a suffix array: windows whose suffix shares ``span`` bytes with a neighbour of its own rank.
+
+    Documents are told apart by where they end: a window that reaches beyond is none.
+    """
+    from pydivsufsort import divsufsort, kasai
+
+    ends = np.cumsum([len(text) for text in texts])
+    data = b"".join(texts)
+    room = np.repeat(ends, [len(text) for text in texts]) - np.arange(len(data))
+    marks = np.full(len(data) + 1, 0, dtype=np.int8)
+
+    def go() -> dict[str, float]:
+        before = time.process_time()
+        order = divsufsort(data)
+        sorting = time.process_time() - before
+        same = kasai(data, order)
+        is_window = room[order] >= span
+        # windows of one kind follow each other, with suffixes between them whose window reaches beyond its document
+        group = np.cumsum(np.concatenate(([0], same[: order.size - 1] < span)))
+        windows = np.bincount(group[is_window], minlength=group[-1] + 1)
+        repeated = order[is_window & (windows[group] > 1)]
+        level = np.zeros(len(data) + 1, dtype=np.int8)
+        level[repeated] = 1
+        marks[:] = np.diff(level, prepend=0)
+        return {"cpu": time.process_time() - before, "sorting": sorting, "segments": 0, "disk": 0}
+
+    return go, marks
+
+
+def one(arguments: argparse.Namespace) -> None:
+    """One measure, in this process."""
+    texts = make(arguments.files[0]) if arguments.hard else read(arguments.files, arguments.megabytes)
+    size, span = sum(map(len, texts)), arguments.span[0]
+    if arguments.suffixes:
+        go, marks = suffixes(texts, span)
+    else:
+        ours([b"a small run, to load the kernels. " * 9] * 3, span, None)[0]()
+        go, marks = ours(texts, span, arguments.memory)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
+    told = go()
+    told |= {"bytes": size, "extra": resident("VmHWM") - before}
+    covered = np.cumsum(marks[:-1], dtype=np.int64) > 0
+    told |= {"windows": int(np.count_nonzero(covered)), "digest": hash(covered.tobytes())}
+    print(json.dumps(told))
+
+
+def main() -> None:
+    """Measure what is asked for, each in a process of its own, and print a line each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--span", type=int, nargs="+", default=[100])
+    parser.add_argument("--megabytes", type=float, default=100)
+    parser.add_argument("--memory", type=int)
+    parser.add_argument("--suffixes", action="store_true")
+    parser.add_argument("--hard", action="store_true")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--core", default="0")
+    arguments = parser.parse_args()
+    if arguments.one:
+        one(arguments)
+        return
+    print(f"load {os.getloadavg()[0]:.1f}; MB per CPU second; extra: peak bytes beside the texts given, per byte")
+    for name in HARD if arguments.hard else ["the files"]:
+        for span in arguments.span:
+            given = [name, "--hard"] if arguments.hard else [*arguments.files, "--megabytes", str(arguments.megabytes)]
+            command = [sys.executable, __file__, "--one", *given, "--span", str(span)]
+            limited = [] if arguments.memory is None else ["--memory", str(arguments.memory)]
+            digests = set()
+            for how in ([], ["--suffixes"]) if arguments.suffixes else ([],):
+                run = measure([*command, *(how or limited)], arguments.core, environment={"PYTHONHASHSEED": "0"})
+                told = json.loads(run.stdout)
+                digests.add(told["digest"])
+                size = told["bytes"]
+                own = 0 if how or told["disk"] else 1  # neardup's own copy of the texts
+                print(
+                    f"{name}, span {span}, {'suffix array' if how else 'neardup'}: {size / 1e6:.1f} MB,"
+                    f" {size / 1e6 / told['cpu']:.1f} MB/s, extra {told['extra'] / size - own:.2f},"
+                    f" disk {told['disk'] / size:.2f},"
+                    f" {told['segments']:,} segments, {100 * told['windows'] / size:.2f} % of windows repeated"
+                    + (f", sorting alone {size / 1e6 / told['sorting']:.1f} MB/s" if how else ""),
+                    flush=True,
+                )
+            if len(digests) > 1:
+                raise SystemExit(f"{name}, span {span}: the two disagree")
+
+
+if __name__ == "__main__":
+    main()

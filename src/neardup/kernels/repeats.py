@@ -1,0 +1,597 @@
+"""Windows that stand at several places of a collection: anchors grouped by key, and told apart by their texts.
+
+Anchors of one key are laid over each other. Two windows are equal when they begin equally far before their anchors and
+have the same units before and behind them. So the anchors with all their windows are sorted by what stands before
+them, and by what follows; neighbours in both orders say for each distance which windows are equal. The texts
+themselves are compared everywhere: a hash decides what is looked at, never the answer.
+
+A *piece* is a run of windows of one anchor whose first places in the collection follow each other, too. It is four
+numbers: the place of its first window (52 bits) and its windows less one (12 bits); the first place of that window, its
+own or an earlier one; the places at which a window of it stands, the most and the fewest (32 bits each); and the most
+documents that hold one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels._bits import load64
+from neardup.kernels._jit import kernel, maker, part, record
+from neardup.kernels.anchors import BITS24, HEAD, LOW, MORE, PLACES
+from neardup.kernels.hashing import hash_bytes
+
+FEW = 8
+"""Members up to which classes are looked for one by one."""
+BITS32 = np.uint64(32)
+FULL = np.int64(0xFFFFFFFF)
+ALL24 = np.uint64(0xFFFFFF)
+PLACE = np.uint64((1 << PLACES) - 1)
+
+
+@kernel("uint64[:, ::1], int64")
+def repeated_keys(rows, salt):
+    """The rows whose key occurs twice or more, and the groups that they make: (members, starts).
+
+    ``rows`` is uint64[n, 2], keys and anchors; an anchor with HEAD makes a group alone. Group g is
+    ``members[starts[g] : starts[g + 1]]`` (int64), in the order of the rows. One table, in which ``salt`` (odd)
+    scatters the keys. Memory: 8 to 16 bytes a row for the table, 8 beside, and 16 a member.
+    """
+    n = rows.shape[0]
+    bits = 2
+    while (1 << bits) < 2 * n:
+        bits += 1
+    last = (1 << bits) - 1
+    shift = np.uint64(64 - bits)
+    table = np.zeros(1 << bits, np.uint32)
+    head = np.zeros(n, np.uint32)
+    tally = np.zeros(n, np.uint32)
+    groups, count = 0, 0
+    for i in range(n):
+        key = rows[i, 0]
+        cell = np.int64((key * np.uint64(salt)) >> shift)
+        other = table[cell]
+        while other and rows[np.int64(other) - 1, 0] != key:
+            cell = (cell + 1) & last
+            other = table[cell]
+        if other:
+            head[i] = other
+            at = np.int64(other) - 1
+            if tally[at] == 1 and not rows[at, 1] & HEAD:
+                groups += 1
+                count += 1
+            tally[at] += 1
+            count += 1
+        else:
+            table[cell] = i + 1
+            tally[i] = 1
+            if rows[i, 1] & HEAD:
+                groups += 1
+                count += 1
+    members = np.empty(count, np.int64)
+    starts = np.zeros(groups + 1, np.int64)
+    used, group = 0, 0
+    for i in range(n):
+        if head[i] == 0:
+            size = np.int64(tally[i])
+            if size == 0 or (size == 1 and not rows[i, 1] & HEAD):
+                continue
+            tally[i] = used
+            used += size
+            group += 1
+            starts[group] = used
+            at = i
+        else:
+            at = np.int64(head[i]) - 1
+        members[np.int64(tally[at])] = i
+        tally[at] += 1
+    return members, starts
+
+
+@part
+def _same_bytes(data, a, b, size):
+    """Whether ``size`` bytes at two places are the same."""
+    i = 0
+    while i + 8 <= size:
+        if load64(data, a + i) != load64(data, b + i):
+            return False
+        i += 8
+    while i < size:
+        if data[a + i] != data[b + i]:
+            return False
+        i += 1
+    return True
+
+
+@part
+def _common(data, a, b, most):
+    """How many bytes from two places on are the same, ``most`` at most."""
+    i = 0
+    while i + 8 <= most and load64(data, a + i) == load64(data, b + i):
+        i += 8
+    while i < most and data[a + i] == data[b + i]:
+        i += 1
+    return i
+
+
+@part
+def _common_before(data, a, b, most):
+    """How many bytes before two places are the same, ``most`` at most."""
+    i = 0
+    while i + 8 <= most and load64(data, a - i - 8) == load64(data, b - i - 8):
+        i += 8
+    while i < most and data[a - i - 1] == data[b - i - 1]:
+        i += 1
+    return i
+
+
+class Anchored(NamedTuple):
+    """Anchors with their windows, by row, and the text around them."""
+
+    rows: Any
+    """uint64[n, 2]: keys and anchors, rising by place."""
+    places: Any
+    """int64[n]: where in ``data`` the unit of the first window of each row stands."""
+    documents: Any
+    """int64[n]: the document of each row."""
+    weights: Any
+    """int64[n]: the windows that each window of the row stands for, itself included; more than 1 for heads of loops."""
+    data: Any
+    """uint8, with 64 bytes more on either side of what is looked at."""
+    unit: int
+    span: int
+    """Units of a window."""
+    k: int
+    """Units of an anchor."""
+
+
+ANCHORED = record(
+    Anchored,
+    "uint64[:, ::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64, int64, int64",
+)
+
+
+class Classes(NamedTuple):
+    """The classes of a group: anchors that agree with all their windows. Numbered by their first members."""
+
+    of: Any
+    """int64[members]: the class of each member."""
+    reps: Any
+    """int64[classes]: the row of the first member."""
+    starts: Any
+    """int64[classes + 1]: where the members of each begin in ``sorted``."""
+    sorted: Any
+    """int64[members]: rows by class, in order."""
+    documents: Any
+    """int64[classes]: distinct documents of each."""
+    count: Any
+    """int64[classes]: places of each of their windows."""
+    hashes: Any
+    """uint64[classes]: of all their windows, where there are many members."""
+
+
+@part
+def _place(rows, row):
+    return np.int64((rows[row, 1] >> BITS24) & PLACE)
+
+
+@part
+def _back(rows, row):
+    return np.int64((rows[row, 1] >> np.uint64(MORE)) & LOW)
+
+
+@part
+def _more(rows, row):
+    return np.int64(rows[row, 1] & LOW)
+
+
+@part
+def _is_class(a, one, other):
+    """Whether two anchors agree with all their windows."""
+    if a.rows[one, 1] & ALL24 != a.rows[other, 1] & ALL24:
+        return False
+    size = (_more(a.rows, one) + a.span) * a.unit
+    return _same_bytes(a.data, a.places[one] * a.unit, a.places[other] * a.unit, size)
+
+
+@part
+def _fill_table(hashes, count, table, bits):
+    """Put the classes that there are into ``2**bits`` cells of the table."""
+    last, shift = (1 << bits) - 1, np.uint64(64 - bits)
+    table[: last + 1] = -1
+    for c in range(count):
+        cell = np.int64(hashes[c] >> shift)
+        while table[cell] >= 0:
+            cell = (cell + 1) & last
+        table[cell] = c
+
+
+@part
+def _classify(a, members, key, classes, table):
+    """Fill ``classes`` for the rows ``members`` of one group; how many there are."""
+    count, n, bits = 0, members.size, 4
+    if n > FEW:
+        _fill_table(classes.hashes, 0, table, bits)
+    for i in range(n):
+        row = members[i]
+        found = np.int64(-1)
+        if n <= FEW:
+            for c in range(count):
+                if _is_class(a, classes.reps[c], row):
+                    found = c
+                    break
+        else:
+            size = (_more(a.rows, row) + a.span) * a.unit
+            hashed = hash_bytes(a.data, a.places[row] * a.unit, size, key)
+            last, cell = (1 << bits) - 1, np.int64(hashed >> np.uint64(64 - bits))
+            while table[cell] >= 0:
+                c = table[cell]
+                if classes.hashes[c] == hashed and _is_class(a, classes.reps[c], row):
+                    found = c
+                    break
+                cell = (cell + 1) & last
+            if found < 0:
+                table[cell] = count
+                classes.hashes[count] = hashed
+                if 2 * count > last:
+                    bits += 1
+                    _fill_table(classes.hashes, count + 1, table, bits)
+        if found < 0:
+            found = count
+            classes.reps[count] = row
+            count += 1
+        classes.of[i] = found
+    # members by class, and the documents of each: rows rise, so those of one document follow each other
+    starts = classes.starts
+    starts[: count + 2] = 0
+    for i in range(n):
+        starts[classes.of[i] + 2] += 1
+    for c in range(count):
+        starts[c + 2] += starts[c + 1]
+        classes.documents[c], classes.count[c] = 0, 0
+    for i in range(n):
+        c, row = classes.of[i], members[i]
+        at = starts[c + 1]
+        classes.sorted[at] = row
+        starts[c + 1] = at + 1
+        classes.count[c] += a.weights[row]
+        if classes.documents[c] == 0 or a.documents[classes.sorted[at - 1]] != a.documents[row]:
+            classes.documents[c] += 1
+    return count
+
+
+@maker
+def _room(out, used, more):
+    """``out`` (uint64[m, 4]), or a longer copy, with room for ``more`` rows."""
+    if used + more <= out.shape[0]:
+        return out
+    grown = np.empty((2 * out.shape[0] + more, 4), np.uint64)
+    grown[:used] = out[:used]
+    return grown
+
+
+@part
+def _write(a, classes, c, low, high, source, most, least, documents, out, used):
+    """Write the windows of all members of class c that begin ``low`` to ``high`` units before their anchors.
+
+    ``source`` is a row, the first one with these windows.
+    """
+    first = _place(a.rows, source) + _back(a.rows, source) - high
+    counts = np.uint64(min(most, FULL)) << BITS32 | np.uint64(min(least, FULL))
+    for i in range(classes.starts[c], classes.starts[c + 1]):
+        row = classes.sorted[i]
+        begin = _place(a.rows, row) + _back(a.rows, row) - high
+        out[used, 0] = np.uint64(begin) << np.uint64(MORE) | np.uint64(high - low)
+        out[used, 1] = np.uint64(first)
+        out[used, 2] = counts
+        out[used, 3] = np.uint64(documents)
+        used += 1
+    return used
+
+
+@part
+def _follows(a, one, other, is_before):
+    """How many units of two anchors agree, from the anchor on or before it, and whether the first comes later."""
+    unit, span = a.unit, a.span
+    back_one, back_other = _back(a.rows, one), _back(a.rows, other)
+    at, to = (a.places[one] + back_one) * unit, (a.places[other] + back_other) * unit
+    if is_before:
+        size_one, size_other = back_one, back_other
+        most = min(size_one, size_other)
+        same = _common_before(a.data, at, to, most * unit)
+        if same < most * unit:
+            return same // unit, a.data[at - same - 1] > a.data[to - same - 1]
+    else:
+        size_one = _more(a.rows, one) + span - back_one
+        size_other = _more(a.rows, other) + span - back_other
+        most = min(size_one, size_other)
+        same = _common(a.data, at, to, most * unit)
+        if same < most * unit:
+            return same // unit, a.data[at + same] > a.data[to + same]
+    return most, size_one > size_other
+
+
+@part
+def _sort(a, classes, count, is_before, order, spare):
+    """Sort classes by what stands before their anchors or from them on; merge sort, from the bottom."""
+    for c in range(count):
+        order[c] = c
+    size = 1
+    while size < count:
+        begin = 0
+        while begin < count:
+            middle, end = min(begin + size, count), min(begin + 2 * size, count)
+            i, j, at = begin, middle, begin
+            while i < middle or j < end:
+                take_left = j >= end
+                if i < middle and j < end:
+                    _, is_later = _follows(a, classes.reps[order[i]], classes.reps[order[j]], is_before)
+                    take_left = not is_later
+                if take_left:
+                    spare[at] = order[i]
+                    i += 1
+                else:
+                    spare[at] = order[j]
+                    j += 1
+                at += 1
+            begin = end
+        for i in range(count):
+            order[i] = spare[i]
+        size *= 2
+
+
+class Sweep(NamedTuple):
+    """Scratch for a group of many classes, int64 of its members each."""
+
+    before: Any
+    """Classes in the order of what stands before their anchors."""
+    before_same: Any
+    """Units before the anchors that each has in common with the one sorted before it."""
+    behind: Any
+    behind_same: Any
+    left: Any
+    """Of each class: the first, in order, of those that have the same before, as far as is looked."""
+    right: Any
+    joined: Any
+    """Of each class: the first whose windows are equal to its own at a distance; -1 where it has none there."""
+    count: Any
+    documents: Any
+    seen: Any
+    """The document that was counted last."""
+    open_from: Any
+    """Of each class: the distance from which on its repeated windows have one source; -1: none are open."""
+    open_source: Any
+    open_most: Any
+    open_least: Any
+    open_documents: Any
+
+
+@part
+def _join(classes, count, active, sweep, table):
+    """Set ``joined`` by ``left`` and ``right``; whether any two classes are joined."""
+    bits = 2
+    while count > FEW and (1 << bits) < 2 * count:
+        bits += 1
+    last = (1 << bits) - 1
+    if count > FEW:
+        table[: last + 1] = -1
+    any_joined = False
+    for c in range(count):
+        sweep.joined[c] = -1
+        if not active[c]:
+            continue
+        found = np.int64(-1)
+        left, right = sweep.left[c], sweep.right[c]
+        if count <= FEW:
+            for other in range(c):
+                if sweep.joined[other] == other and sweep.left[other] == left and sweep.right[other] == right:
+                    found = other
+                    break
+        else:
+            x = (np.uint64(left) << BITS32 | np.uint64(right)) * np.uint64(0x9E3779B97F4A7C15)
+            cell = np.int64(x >> np.uint64(64 - bits))
+            while table[cell] >= 0:
+                other = table[cell]
+                if sweep.left[other] == left and sweep.right[other] == right:
+                    found = other
+                    break
+                cell = (cell + 1) & last
+            if found < 0:
+                table[cell] = c
+        if found < 0:
+            sweep.joined[c] = c
+            sweep.count[c] = classes.count[c]
+            sweep.documents[c] = classes.documents[c]
+        else:
+            sweep.joined[c] = found
+            sweep.count[found] += classes.count[c]
+            any_joined = True
+    return any_joined
+
+
+@maker
+def _sweep(a, members, classes, count, sweep, table, out, used):
+    """The pieces of a group of any number of classes: from distance to distance before the anchors."""
+    rows, span = a.rows, a.span
+    least, most = np.int64(1 << 60), np.int64(0)
+    for c in range(count):
+        row = classes.reps[c]
+        least = min(least, _back(rows, row) - _more(rows, row))
+        most = max(most, _back(rows, row))
+        sweep.open_from[c] = -1
+    # distances at which the windows that are equal may be others than one unit nearer
+    changes = np.zeros(most + 3, np.bool_)
+    changes[least] = True
+    changes[most + 1] = True
+    for c in range(count):
+        row = classes.reps[c]
+        changes[_back(rows, row) - _more(rows, row)] = True
+        changes[_back(rows, row) + 1] = True
+    _sort(a, classes, count, True, sweep.before, sweep.left)
+    _sort(a, classes, count, False, sweep.behind, sweep.left)
+    for i in range(1, count):
+        same, _ = _follows(a, classes.reps[sweep.before[i - 1]], classes.reps[sweep.before[i]], True)
+        sweep.before_same[i] = same
+        if same + 1 <= most:
+            changes[same + 1] = True
+        same, _ = _follows(a, classes.reps[sweep.behind[i - 1]], classes.reps[sweep.behind[i]], False)
+        sweep.behind_same[i] = same
+        if 0 <= span - same <= most:
+            changes[span - same] = True
+    active = np.zeros(count, np.bool_)
+    for distance in range(least, most + 2):
+        if not changes[distance]:
+            continue
+        for c in range(count):
+            row = classes.reps[c]
+            active[c] = _back(rows, row) - _more(rows, row) <= distance <= _back(rows, row)
+        left, right = np.int64(0), np.int64(0)
+        for i in range(count):
+            if i == 0 or sweep.before_same[i] < distance:
+                left = i
+            if i == 0 or sweep.behind_same[i] < span - distance:
+                right = i
+            sweep.left[sweep.before[i]] = left
+            sweep.right[sweep.behind[i]] = right
+        if _join(classes, count, active, sweep, table):
+            for c in range(count):
+                sweep.documents[c] = 0
+                sweep.seen[c] = -1
+            for i in range(members.size):
+                c = sweep.joined[classes.of[i]]
+                if c >= 0 and sweep.seen[c] != a.documents[members[i]]:
+                    sweep.seen[c] = a.documents[members[i]]
+                    sweep.documents[c] += 1
+        for c in range(count):
+            source, open_ = sweep.joined[c], sweep.open_from[c] >= 0
+            everywhere = sweep.count[source] if source >= 0 else 0
+            if everywhere > 1 and open_ and sweep.open_source[c] == source:
+                sweep.open_most[c] = max(sweep.open_most[c], everywhere)
+                sweep.open_least[c] = min(sweep.open_least[c], everywhere)
+                sweep.open_documents[c] = max(sweep.open_documents[c], sweep.documents[source])
+                continue
+            if open_:
+                out = _room(out, used, classes.starts[c + 1] - classes.starts[c])
+                used = _write(
+                    a,
+                    classes,
+                    c,
+                    sweep.open_from[c],
+                    distance - 1,
+                    classes.reps[sweep.open_source[c]],
+                    sweep.open_most[c],
+                    sweep.open_least[c],
+                    sweep.open_documents[c],
+                    out,
+                    used,
+                )
+            sweep.open_from[c] = -1
+            if everywhere > 1:
+                sweep.open_from[c], sweep.open_source[c] = distance, source
+                sweep.open_most[c], sweep.open_least[c] = everywhere, everywhere
+                sweep.open_documents[c] = sweep.documents[source]
+    return out, used
+
+
+@part
+def _joint_documents(a, classes):
+    """Distinct documents of two classes together."""
+    i, j, count = classes.starts[0], classes.starts[1], np.int64(0)
+    last = np.int64(-1)
+    while i < classes.starts[1] or j < classes.starts[2]:
+        if j >= classes.starts[2] or (i < classes.starts[1] and classes.sorted[i] < classes.sorted[j]):
+            document = a.documents[classes.sorted[i]]
+            i += 1
+        else:
+            document = a.documents[classes.sorted[j]]
+            j += 1
+        if document != last:
+            count += 1
+            last = document
+    return count
+
+
+@kernel(ANCHORED, "int64[::1], int64[::1], UniTuple(uint64, 4)")
+def find_pieces(anchored, members, starts, key):
+    """The pieces of windows that stand at two or more places: uint64[m, 4], in no order.
+
+    Group g, of anchors with one key, is ``members[starts[g] : starts[g + 1]]``, rows of ``anchored``, rising.
+    Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a
+    group agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c
+    for each of span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
+    """
+    a = anchored
+    largest = 1
+    for g in range(starts.size - 1):
+        largest = max(largest, starts[g + 1] - starts[g])
+    cells = 64
+    while cells < 4 * largest:
+        cells *= 2
+    table = np.empty(cells, np.int64)
+    classes = Classes(
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest + 3, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.uint64),
+    )
+    sweep = Sweep(
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+    )
+    out = np.empty((max(16, members.size), 4), np.uint64)
+    used = 0
+    for g in range(starts.size - 1):
+        group = members[starts[g] : starts[g + 1]]
+        count = _classify(a, group, key, classes, table)
+        if count == 1:
+            row = group[0]
+            out = _room(out, used, group.size)
+            high = _back(a.rows, row)
+            low = high - _more(a.rows, row)
+            everywhere = classes.count[0]
+            if everywhere > 1:
+                documents = classes.documents[0]
+                used = _write(a, classes, 0, low, high, row, everywhere, everywhere, documents, out, used)
+        elif count == 2:
+            one, other = classes.reps[0], classes.reps[1]
+            before, _ = _follows(a, one, other, True)
+            behind, _ = _follows(a, one, other, False)
+            low, high = max(np.int64(0), a.span - behind), before
+            is_shared = behind >= a.k and low <= high
+            everywhere = classes.count[0] + classes.count[1]
+            together = _joint_documents(a, classes) if is_shared else 0
+            out = _room(out, used, 3 * group.size)
+            for c in range(2):
+                row = classes.reps[c]
+                size, documents = classes.count[c], classes.documents[c]
+                top = _back(a.rows, row)
+                bottom = top - _more(a.rows, row)
+                if not is_shared:
+                    if size > 1:
+                        used = _write(a, classes, c, bottom, top, row, size, size, documents, out, used)
+                    continue
+                used = _write(a, classes, c, low, high, one, everywhere, everywhere, together, out, used)
+                if size > 1 and top > high:
+                    used = _write(a, classes, c, high + 1, top, row, size, size, documents, out, used)
+                if size > 1 and bottom < low:
+                    used = _write(a, classes, c, bottom, low - 1, row, size, size, documents, out, used)
+        else:
+            out, used = _sweep(a, group, classes, count, sweep, table, out, used)
+    return out[:used].copy()

@@ -1,0 +1,61 @@
+"""Which bytes of documents go: policies over segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.stages.repeats.segments import FIRST, OTHER, OWN, Segments
+from neardup.types import I64
+
+POLICIES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "first": ((OWN, OTHER), (FIRST,)),
+    "first-greedy": ((OWN, OTHER), ()),
+    "none": ((FIRST, OWN, OTHER), ()),
+    "other-documents": ((OTHER,), (FIRST, OWN)),
+}
+"""Of each policy the kinds of segments that are cut, and those of which no byte is.
+
+``first``: every repeated window still stands whole at its first place. ``first-greedy``: every window that stood before
+is cut, also where it overlaps with one that did not, so that a passage may be lost everywhere. ``none``: no copy stays.
+``other-documents``: as ``first``, but what is repeated only inside one document is left there.
+"""
+_BITS = 40
+"""Of a place in a document, where documents and places are sorted as one number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Stretches to cut, rising and apart."""
+
+    document: I64
+    """int64[n]: row of the document."""
+    start: I64
+    """int64[n]: first unit."""
+    end: I64
+    """int64[n]: behind the last."""
+
+    def __len__(self) -> int:
+        return self.document.size
+
+
+def find_cuts(segments: Segments, policy: str) -> Cuts:
+    """What ``policy``, one of POLICIES, cuts of some documents, all of whose segments are given. O(n log n)."""
+    goes, stays = POLICIES[policy]
+    is_cut, is_kept = np.isin(segments.kind, goes), np.isin(segments.kind, stays)
+    base = segments.document << _BITS
+    begins, ends = base + segments.start, base + segments.end
+    # at each place where something begins or ends: how many cut and kept segments lie behind it
+    edges = np.concatenate((begins[is_cut], ends[is_cut], begins[is_kept], ends[is_kept]))
+    cut, kept = int(is_cut.sum()), int(is_kept.sum())
+    steps = np.zeros((edges.size, 2), dtype=np.int64)
+    steps[:cut, 0], steps[cut : 2 * cut, 0] = 1, -1
+    steps[2 * cut : 2 * cut + kept, 1], steps[2 * cut + kept :, 1] = 1, -1
+    order = np.argsort(edges, kind="stable")
+    edges, levels = edges[order], np.cumsum(steps[order], axis=0)
+    last = np.append(edges[1:] != edges[:-1], True) if edges.size else np.zeros(0, dtype=np.bool_)
+    edges, is_going = edges[last], (levels[last, 0] > 0) & (levels[last, 1] == 0)
+    changes = np.flatnonzero(np.diff(is_going.astype(np.int8), prepend=0))
+    first, stop = edges[changes[0::2]], edges[changes[1::2]]
+    return Cuts(first >> _BITS, first & ((1 << _BITS) - 1), stop - (first >> _BITS << _BITS))

@@ -1,0 +1,100 @@
+"""A text without some of its bytes: cuts moved inward to whole characters, words or lines, and what is left, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Span = tuple[int, int]
+
+SNAPS = ("char", "word", "line")
+
+
+def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> list[Span]:
+    """The cuts (bytes of ``text``, UTF-8, rising, apart), each moved inward; those below ``least`` bytes are left out.
+
+    ``snap``, one of SNAPS: to whole characters; so that no word is cut in two; or to whole lines. A word is a run of
+    letters, digits and underscores.
+    """
+    found = []
+    for start, end in cuts:
+        start, end = _to_characters(text, start, end)
+        if snap == "word":
+            start, end = _to_words(text, start, end)
+        elif snap == "line":
+            start, end = _to_lines(text, start, end)
+        if end - start >= max(least, 1):
+            found.append((start, end))
+    return found
+
+
+def without(text: bytes, cuts: Sequence[Span]) -> bytes:
+    """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
+    pieces, at = [], 0
+    for start, end in cuts:
+        pieces.append(text[at:start])
+        at = end
+        if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
+            pieces.append(b"\n" if b"\n" in text[start:end] else b" ")
+    pieces.append(text[at:])
+    return b"".join(pieces)
+
+
+def _is_inside(text: bytes, at: int) -> bool:
+    """Whether a character goes on at a place, one that began before."""
+    return 0 < at < len(text) and text[at] & 0xC0 == 0x80
+
+
+def _to_characters(text: bytes, start: int, end: int) -> Span:
+    while start < end and _is_inside(text, start):
+        start += 1
+    while start < end and _is_inside(text, end):
+        end -= 1
+    return start, end
+
+
+def _begin_before(text: bytes, at: int) -> int:
+    """Where the character before a place begins."""
+    at -= 1
+    while _is_inside(text, at):
+        at -= 1
+    return at
+
+
+def _end_at(text: bytes, at: int) -> int:
+    """Where the character that begins at a place ends."""
+    at += 1
+    while _is_inside(text, at):
+        at += 1
+    return at
+
+
+def _is_word(piece: bytes) -> bool:
+    character = piece.decode("utf-8", "replace")
+    return character.isalnum() or character == "_"
+
+
+def _is_word_at(text: bytes, at: int) -> bool:
+    return at < len(text) and _is_word(text[at : _end_at(text, at)])
+
+
+def _is_word_before(text: bytes, at: int) -> bool:
+    return at > 0 and _is_word(text[_begin_before(text, at) : at])
+
+
+def _to_words(text: bytes, start: int, end: int) -> Span:
+    if _is_word_before(text, start):
+        while start < end and _is_word_at(text, start):
+            start = _end_at(text, start)
+    if _is_word_at(text, end):
+        while start < end and _is_word_before(text, end):
+            end = _begin_before(text, end)
+    return start, end
+
+
+def _to_lines(text: bytes, start: int, end: int) -> Span:
+    if start > 0 and text[start - 1 : start] != b"\n":
+        newline = text.find(b"\n", start, end)
+        start = newline + 1 if newline >= 0 else end
+    if end < len(text) and text[end - 1 : end] != b"\n":
+        end = max(start, text.rfind(b"\n", start, end) + 1)
+    return start, end

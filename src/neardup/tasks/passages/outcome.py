@@ -1,0 +1,69 @@
+"""What ``neardup.passages`` gives."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.tasks.passages.run import Cutting, PassageRun, PassageSummary
+
+
+class RepeatedPassages:
+    """The repeated passages of a collection: spans, a summary, and the texts without them.
+
+    It keeps the texts, in memory or in a temporary file, for ``cut``; the file goes with it, or with ``close``.
+    """
+
+    def __init__(self, run: PassageRun) -> None:
+        """Take over a run that has begun."""
+        self._run = run
+        self._end = weakref.finalize(self, run.__exit__, None, None, None)
+        self.spans: pa.Table = run.spans().read_all()
+        """One row a span, in the order of the input:
+
+        ``id``; ``start``, ``end`` (characters, those that are whole in it), ``start_byte``, ``end_byte`` (UTF-8);
+        ``source_id``, ``source_start`` (characters): an earlier place of the same text, or the span itself where it
+        is ``first``; ``count``, ``count_min``: the most and the fewest places at which a window of it
+        stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand here for the
+        first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+        """
+        self.summary: PassageSummary = run.summary()
+        """What was read and found."""
+
+    def __repr__(self) -> str:
+        found = self.summary
+        return f"<{found.spans:,} repeated passages in {found.documents:,} documents>"
+
+    def cut(
+        self, policy: str = "first", *, snap: str = "word", min_cut: int | None = None, min_left: int = 0
+    ) -> pa.Table:
+        """The texts without repeated passages: a table of id, text and cut_bytes, in the order of the input.
+
+        Args:
+            policy: ``first``: every passage still stands whole at its first place; ``first-greedy``: more is cut, and a
+                passage that overlaps with an earlier one may be lost everywhere; ``none``: no copy stays;
+                ``other-documents``: as ``first``, but what is repeated inside one document only is left there.
+            snap: to what a cut is moved inward: ``char``, ``word`` or ``line``.
+            min_cut: bytes of the shortest cut; ``min_bytes`` when None.
+            min_left: texts of which something was cut and fewer characters are left are not in the table.
+
+        Raises:
+            InputError: an option cannot be used.
+
+        >>> import neardup
+        >>> notice = "Printed by the committee. All rights are reserved by it, everywhere and for all times."
+        >>> found = neardup.passages([f"A tale. {notice}", f"A play. {notice}"], min_bytes=40)
+        >>> found.cut()["text"].to_pylist()[1]
+        'A play'
+        """
+        least = self.summary.min_bytes if min_cut is None else min_cut
+        table = self._run.texts(Cutting(policy, snap, least, min_left)).read_all()
+        kept: Any = table.filter(pc.field("is_kept"))
+        return kept.drop_columns(["is_kept"])
+
+    def close(self) -> None:
+        """Give back what is kept for ``cut``, which cannot be called any more."""
+        self._end()

@@ -1,0 +1,77 @@
+"""``neardup.passages``: inputs to RepeatedPassages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from neardup.calls import hinted
+from neardup.engine.observe import Observer, Silent
+from neardup.inputs.reader import open_inputs
+from neardup.params import InputOptions, RunOptions
+from neardup.tasks.passages.outcome import RepeatedPassages
+from neardup.tasks.passages.run import DEFAULT_MIN_BYTES, PassageRun, check_min_bytes
+from neardup.watching import watched
+
+
+@hinted
+@watched
+def passages(
+    inputs: Any,
+    *,
+    min_bytes: int = DEFAULT_MIN_BYTES,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    boilerplate: str = "keep",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    memory: int | str | None = None,
+    workdir: str | os.PathLike[str] | None = None,
+    observer: Observer | None = None,
+    progress: bool = False,
+) -> RepeatedPassages:
+    """Find every stretch of at least ``min_bytes`` bytes that stands at two or more places of a collection.
+
+    Stretches lie within one document each; the places may be in one document or in several, and may overlap. All are
+    found, and each is compared byte for byte: no hash decides. The answer is the same for any ``threads``, ``block``
+    and ``memory``. Which place is the first goes by the order of the input. Time grows with the bytes of the text.
+
+    Args:
+        inputs: as for ``find``.
+        min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
+            characters. From 16 to 65,536.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
+        memory: as for ``find``. Past it texts and work go to disk.
+        workdir: folder for the work on disk; a temporary one when None.
+        observer, progress: as for ``find``.
+
+    Returns:
+        RepeatedPassages with the Arrow table ``spans``, a ``summary`` and ``cut``, which gives the texts without them.
+
+    Raises:
+        InputError: an option, a file or a record cannot be used, or the copies of one passage need more memory than
+            the limit; the message names it and the cure.
+        SpoolError: the folder for the work on disk cannot be used.
+
+    >>> import neardup
+    >>> verse = "The quick brown fox jumps over the lazy dog"
+    >>> found = neardup.passages([f"One. {verse}", f"Two! {verse}"], min_bytes=20)
+    >>> found.spans.select(["id", "start", "end", "source_id", "source_start", "first"]).to_pylist()[1]
+    {'id': 1, 'start': 4, 'end': 48, 'source_id': 0, 'source_start': 4, 'first': False}
+    """
+    given = locals()
+    reader = open_inputs(inputs, InputOptions.of(given))
+    run = PassageRun(
+        reader, check_min_bytes(min_bytes), RunOptions.of({**given, "resume": False}), observer or Silent()
+    )
+    run.__enter__()
+    try:
+        return RepeatedPassages(run)
+    except BaseException:
+        run.__exit__(None, None, None)
+        raise

@@ -1,0 +1,288 @@
+"""One run: inputs read, repeats found, spans and clean texts given as streams."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup._version import __version__
+from neardup.arrays import flags, numbers, strings
+from neardup.engine.observe import Observer, Silent
+from neardup.engine.repeats.find import Repeats, Window, find_repeats
+from neardup.engine.space import Budget, Space
+from neardup.errors import InputError
+from neardup.inputs.names import Provenance
+from neardup.inputs.reader import Reader
+from neardup.params import RunOptions
+from neardup.params.checks import check_choice
+from neardup.session import limit_records
+from neardup.stages.repeats.policies import POLICIES, Cuts, find_cuts
+from neardup.stages.repeats.segments import FIRST, OTHER, Segments
+from neardup.stages.repeats.surgery import SNAPS, snap_cuts, without
+from neardup.types import I64
+
+DEFAULT_MIN_BYTES = 100
+LEAST_BYTES, MOST_BYTES = 16, 1 << 16
+"""A window has an anchor of eight bytes and more, and the hashes of one are held."""
+TEXT_BYTES = 4 << 20
+"""Bytes of clean texts in a batch, about."""
+
+
+def check_min_bytes(value: Any) -> int:
+    """The length as an int; InputError where it cannot be one."""
+    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_BYTES <= value <= MOST_BYTES:
+        raise InputError(f"min_bytes is {value!r}. Give a whole number from {LEAST_BYTES} to {MOST_BYTES:,}.")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """What is cut of repeated passages."""
+
+    policy: str = "first"
+    """One of POLICIES."""
+    snap: str = "word"
+    """One of SNAPS: to what a cut is moved inward."""
+    min_cut: int = DEFAULT_MIN_BYTES
+    """Bytes of the shortest cut."""
+    min_left: int = 0
+    """Characters that a text that was cut must have left; with fewer it is left out."""
+
+    def __post_init__(self) -> None:
+        check_choice(self.policy, tuple(POLICIES), "policy")
+        check_choice(self.snap, SNAPS, "snap")
+        for name in ("min_cut", "min_left"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InputError(f"{name} is {value!r}. Give a whole number of at least 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSummary:
+    """What was read and found."""
+
+    documents: int
+    too_short: int
+    """Documents of fewer than ``min_bytes`` bytes, which hold no passage."""
+    bytes: int
+    bad: int
+    """Records left out because they could not be used."""
+    spans: int
+    passages: int
+    """Spans of which each window stands there for the first time."""
+    repeated_bytes: int
+    """Bytes of text in spans, each counted once."""
+    later_bytes: int
+    """Bytes in spans that stood before, each counted once."""
+    min_bytes: int
+    seconds: float
+    version: str = __version__
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as plain JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class PassageRun:
+    """A run that is set up. A context manager: what it has on disk goes when the block ends."""
+
+    reader: Reader
+    min_bytes: int = DEFAULT_MIN_BYTES
+    options: RunOptions = field(default_factory=RunOptions)
+    observer: Observer = field(default_factory=Silent)
+    provenance: Provenance = field(init=False, default_factory=Provenance)
+    space: Space = field(init=False)
+    begin: float = field(init=False, default_factory=time.perf_counter)
+    _repeats: Repeats | None = field(init=False, default=None)
+
+    def __enter__(self) -> PassageRun:
+        budget = Budget.of(self.options.memory_limit)
+        workdir = self.options.workdir
+        temporary = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
+        path = temporary if workdir is None else Path(workdir)
+        identity = {"command": "passages", "min_bytes": self.min_bytes, "version": __version__}
+        self.space = Space(budget, path, identity)
+        limit_records(self.reader, budget, self.options.workers)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.space.close(finished=True)
+
+    def find(self) -> Repeats:
+        """Read the inputs and find what repeats; done once."""
+        if self._repeats is None:
+            self.observer.stage("reading", self.reader.total_bytes, "B")
+            threads = self.options.workers
+            with closing(self.reader.tasks(threads)) as tasks:
+                self._repeats = find_repeats(
+                    tasks,
+                    Window(self.min_bytes),
+                    prepare=lambda documents: documents,
+                    total_bytes=self.reader.total_bytes,
+                    threads=threads,
+                    names=self.provenance,
+                    observer=self.observer,
+                    space=self.space,
+                )
+        return self._repeats
+
+    def spans(self) -> pa.RecordBatchReader:
+        """A stream of all spans in the order of the input; the columns are those of ``RepeatedPassages.spans``."""
+        repeats, ids = self.find(), self.provenance.ids
+        whole = ("start", "end", "start_byte", "end_byte")
+        schema = pa.schema(
+            [
+                ("id", ids.type),
+                *((name, pa.int64()) for name in whole),
+                ("source_id", ids.type),
+                ("source_start", pa.int64()),
+                ("count", pa.int64()),
+                ("count_min", pa.int64()),
+                ("documents", pa.int64()),
+                ("first", pa.bool_()),
+                ("elsewhere", pa.bool_()),
+            ]
+        )
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for found in repeats.segments():
+                start, end, source_start = _in_characters(repeats, found)
+                columns = [
+                    ids.take(found.document),
+                    *map(numbers, (start, end, found.start, found.end)),
+                    ids.take(found.source),
+                    *map(numbers, (source_start, found.most, found.least, found.documents)),
+                    flags(found.kind == FIRST),
+                    flags(found.kind == OTHER),
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def cuts(self, policy: str) -> Iterator[Cuts]:
+        """What a policy cuts, before cuts are moved inward; those of one document come together."""
+        for found in _whole_documents(self.find().segments()):
+            yield find_cuts(found, policy)
+
+    def texts(self, cutting: Cutting) -> pa.RecordBatchReader:
+        """A stream of id, text, cut_bytes, is_kept of every document, in the order of the input."""
+        repeats, ids = self.find(), self.provenance.ids
+        schema = pa.schema(
+            [("id", ids.type), ("text", pa.large_string()), ("cut_bytes", pa.int64()), ("is_kept", pa.bool_())]
+        )
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            row, texts, cut, kept, size = 0, [], [], [], 0
+            for text, gone in _cut_texts(repeats, self.cuts(cutting.policy), cutting):
+                texts.append(text)
+                cut.append(gone)
+                kept.append(not gone or len(text) >= cutting.min_left)
+                size += len(text)
+                if size >= TEXT_BYTES:
+                    yield batch(row, texts, cut, kept)
+                    row, texts, cut, kept, size = row + len(texts), [], [], [], 0
+            if texts:
+                yield batch(row, texts, cut, kept)
+
+        def batch(row: int, texts: list[str], cut: list[int], kept: list[bool]) -> pa.RecordBatch:
+            rows = np.arange(row, row + len(texts))
+            columns = [ids.take(rows), strings(texts), numbers(np.array(cut, dtype=np.int64)), flags(np.array(kept))]
+            return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def summary(self) -> PassageSummary:
+        """What was read and found: one pass over the segments."""
+        repeats = self.find()
+        sizes = np.diff(repeats.text.offsets)
+        spans = passages = repeated = later = 0
+        for found in _whole_documents(repeats.segments()):
+            spans += len(found)
+            passages += int(np.count_nonzero(found.kind == FIRST))
+            for policy in ("none", "first-greedy"):
+                cuts = find_cuts(found, policy)
+                size = int((cuts.end - cuts.start).sum())
+                repeated, later = (repeated + size, later) if policy == "none" else (repeated, later + size)
+        return PassageSummary(
+            documents=sizes.size,
+            too_short=int(np.count_nonzero(sizes < self.min_bytes)),
+            bytes=repeats.text.size,
+            bad=self.provenance.bad,
+            spans=spans,
+            passages=passages,
+            repeated_bytes=repeated,
+            later_bytes=later,
+            min_bytes=self.min_bytes,
+            seconds=round(time.perf_counter() - self.begin, 4),
+        )
+
+
+def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
+    """Start, end and start in the source of segments, in characters: of those that are whole in them."""
+    text, offsets = repeats.text, repeats.text.offsets
+    own, other = offsets[found.document], offsets[found.source]
+    begin = text.characters(own)
+    end_place = own + found.end
+    start = text.characters(own + found.start) - begin
+    end = (
+        text.characters(end_place)
+        - begin
+        - (text.goes_on_at(end_place) & (found.end < offsets[found.document + 1] - own))
+    )
+    return start, end, text.characters(other + found.source_start) - text.characters(other)
+
+
+def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
+    """The same segments, all those of one document together."""
+    held: list[Segments] = []
+    for part in parts:
+        last = int(np.searchsorted(part.document, part.document[-1]))
+        if last > 0:
+            yield Segments.together([*held, part.take(slice(0, last))])
+            held = [part.take(slice(last, len(part)))]
+        elif held and held[-1].document[-1] != part.document[0]:
+            yield Segments.together(held)
+            held = [part]
+        else:
+            held.append(part)
+    if held:
+        yield Segments.together(held)
+
+
+def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[tuple[str, int]]:
+    """The text of each document without what is cut, and how many bytes that was."""
+    text, row = repeats.text, 0
+
+    def as_is(until: int) -> Iterator[tuple[str, int]]:
+        for document in range(row, until):
+            yield _bytes_of(repeats, document).decode("utf-8", "replace"), 0
+
+    for part in parts:
+        bounds = np.flatnonzero(np.diff(part.document, prepend=-1, append=-1))
+        for first, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            document = int(part.document[first])
+            yield from as_is(document)
+            whole = _bytes_of(repeats, document)
+            spans = list(zip(part.start[first:stop].tolist(), part.end[first:stop].tolist(), strict=True))
+            spans = snap_cuts(whole, spans, snap=cutting.snap, least=cutting.min_cut)
+            yield without(whole, spans).decode("utf-8", "replace"), sum(end - start for start, end in spans)
+            row = document + 1
+    yield from as_is(text.offsets.size - 1)
+
+
+def _bytes_of(repeats: Repeats, document: int) -> bytes:
+    begin, end = repeats.text.offsets[document : document + 2].tolist()
+    return repeats.text.piece(begin, end).tobytes()
