@@ -138,7 +138,7 @@ def test_duplicates_become_rarer_below_the_best_threshold_however_many_pairs_the
 
 
 def test_many_pairs_of_a_similarity_speak_against_each_of_them():
-    similarity = np.repeat(np.linspace(0.01, 1, 100)[:, None], 2, axis=1)
+    similarity = np.repeat(np.linspace(0.1, 1, 100)[:, None] ** 2, 2, axis=1)
     even, crowded = np.ones(100), np.where(np.arange(100) < 30, 1000.0, 1.0)
     at = Features.of(similarity, even), Features.of(similarity, crowded)
     lower = at[0].mean(24.0) - at[1].mean(24.0)
