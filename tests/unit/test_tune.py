@@ -76,7 +76,10 @@ def test_every_open_pair_has_a_known_chance_and_none_is_drawn_twice(pool):
 def test_an_answer_against_all_others_is_asked_once_more(pool):
     made, truth = pool
     dialogue = held(made, truth, 5, budget=25)
-    similar = int(np.argmax(made.similarity[dialogue.rows].mean(axis=1)))
+    asked = [each.pair for each in dialogue.history]
+    falling = np.argsort(-made.similarity[dialogue.rows].mean(axis=1))
+    similar, *others = [int(at) for at in falling if at not in asked][:12]
+    dialogue.learn(dialogue.rows[others], [True] * len(others))
     dialogue.learn(dialogue.rows[[similar]], [False])
     assert truth[dialogue.rows[similar]]
     assert dialogue.next() == dialogue.rows[similar]

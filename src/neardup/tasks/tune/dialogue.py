@@ -1,9 +1,9 @@
 """Which pair is asked next, and what the answers say by then.
 
 Questions are drawn from a work sample of the pool, as many of each similarity. The probability of a pair is
-proportional to how much its answer is expected to lower the variance of two things: by how much the cells that may be
-best differ in F1, and how high it is. Both are covariances over draws of the model's weights (a regression of F1 on the
-answer). A small part is drawn evenly, so that each pair has a known probability above 0. Where an answer is more likely
+proportional to how much its answer is expected to lower a variance: of by how much the cells that may be best differ in
+F1, and, once the best is known, of its precision and recall. These are covariances over draws of the model's weights (a
+regression on the answer). A small part is drawn evenly, so that each pair may come. Where an answer is more likely
 wrong than right by all others, its pair is asked once more.
 """
 
@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.tasks.tune.cells import F32, Cells
-from neardup.tasks.tune.model import FLAT_WRONG, WRONG, Features, Posterior, fit, is_wrong
+from neardup.tasks.tune.model import SLOPES, WRONG, Features, Mixture, is_wrong
 from neardup.tasks.tune.pool import Pool
 from neardup.tasks.tune.standing import represented
-from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import F64, I64, Mask
 
 WORK = 800
@@ -30,13 +29,13 @@ CONTENDERS = 40
 """Cells of the highest expected F1, between which a question is to tell."""
 LEADING, ANEW = 150, 8
 """Cells that are counted for a question; all of them again for every so many."""
-HEIGHT = 2.0
-"""How much the height of F1 counts beside the differences."""
 EVEN = 0.03
 """Part of the probability that is dealt evenly."""
 LEAST_ANSWERS = 20
 SURE = 0.002
-"""F1 that is expected to be lost by the choice, below which nothing more is asked."""
+"""F1 that is expected to be lost by the choice, below which the choice is made."""
+WIDE = 0.2
+"""Width of precision and recall, two standard deviations to either side, below which nothing more is asked then."""
 TWICE = 0.5
 """Probability of an answer to be wrong from which its pair is asked once more."""
 
@@ -65,8 +64,8 @@ class Dialogue:
 
     pool: Pool
     seed: int
-    wrong: float = WRONG
-    """Share of the answers that are taken to be wrong."""
+    slopes: tuple[float, ...] = SLOPES
+    """Of the model's priors."""
     counted: Cells | None = None
     """The cells of the pool, where somebody has counted them: seconds for millions of pairs."""
     cells: Cells = field(init=False)
@@ -87,8 +86,10 @@ class Dialogue:
     _pending: Question | None = field(init=False, default=None)
     _leading: I64 = field(init=False)
     _probabilities: F32 = field(init=False)
-    _posterior: Posterior = field(init=False)
+    _posterior: Mixture = field(init=False)
     _loss: float = field(init=False, default=1.0)
+    _figures: F64 = field(init=False)
+    """float64[2, s]: precision and recall of the best cell, for each draw of the weights."""
 
     def __post_init__(self) -> None:
         pool = self.pool
@@ -107,7 +108,7 @@ class Dialogue:
         """Make pairs of the pool, each of which stands for so many others of it, the work sample."""
         self.rows, self.weight = rows, stands_for * self.pool.weight[rows]
         similarity = self.pool.similarity[rows]
-        self.features = Features.of(similarity)
+        self.features = Features.of(similarity, self.weight)
         self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
 
     @property
@@ -118,7 +119,8 @@ class Dialogue:
     @property
     def is_sure(self) -> bool:
         """Whether no further question is worth its trouble."""
-        return self.asked >= LEAST_ANSWERS and self._loss <= SURE
+        is_narrow = bool((4 * self._figures.std(axis=1) <= WIDE).all())
+        return self.asked >= LEAST_ANSWERS and self._loss <= SURE and is_narrow
 
     @property
     def members(self) -> F32:
@@ -170,61 +172,42 @@ class Dialogue:
 
     def probabilities(self, draws: int) -> F32:
         """float32[m, draws]: of each pair of the work sample to be a duplicate, for draws of the model's weights."""
-        return self._draw(self.features, self._posterior, draws)
+        return self._posterior.probabilities(self.features, draws, np.random.default_rng([self.seed, 1, draws]))
 
-    def flat_probabilities(self, draws: int) -> F32:
-        """The same with the flat prior."""
-        flat = self.features.flat
-        return self._draw(flat, fit(flat, *self.answered(), wrong=FLAT_WRONG), draws)
-
-    def _draw(self, features: Features, posterior: Posterior, draws: int) -> F32:
-        half = np.random.default_rng([self.seed, 1, draws]).normal(size=(features.values.shape[1], draws // 2))
-        return posterior.probabilities(features, np.concatenate((half, -half), axis=1)).astype(np.float32)
-
-    def weighted(self, cells: I64) -> WeightedSums:
-        """Duplicates that some cells find and, last, all of them, weighted by the probabilities of drawing.
-
-        Wrong answers are taken as they are. The model is fitted anew for each draw, on the answers before it.
-        """
-        amounts = np.concatenate((self._members[cells], self.weight[None].astype(np.float32))).astype(np.float64)
-        sums = WeightedSums.empty(cells.size + 1)
-        told, start = _Told(), None
-        for own in self.history:
-            if own.answer is not None and own.probability is not None and own.pair not in told.pairs:
-                posterior = fit(self.features, *told.arrays(), start=start, wrong=self.wrong)
-                start = posterior.weights
-                says = posterior.probabilities(self.features, np.zeros((start.size, 1)))[:, 0]
-                says[told.arrays()[0]] = told.arrays()[1]
-                error = float(own.answer) - float(says[own.pair])
-                sums.add(amounts @ says, amounts[:, own.pair], error, own.probability)
-            if own.answer is not None:
-                told.add(own.pair, own.answer)
-        return sums
+    def cautious_probabilities(self, draws: int, trust: float) -> F32:
+        """The same, if an answer counts only ``trust``."""
+        posterior = Mixture.of(self.features, *self.answered(), self.slopes, trust)
+        return posterior.probabilities(self.features, draws, np.random.default_rng([self.seed, 4, draws]))
 
     def _refit(self) -> None:
-        start = self._posterior.weights if self.history and hasattr(self, "_posterior") else None
-        self._posterior = fit(self.features, *self.answered(), start=start, wrong=self.wrong)
+        self._posterior = Mixture.of(self.features, *self.answered(), self.slopes)
         self._probabilities = self.probabilities(DRAWS)
         if self.asked % ANEW == 0:
             self._leading = np.arange(len(self.cells))
-        values = self._f1(self._leading)
+        true, every = self._totals(self._leading)
+        values = self.cells.f1(self._leading, true, every)
         expected = values.mean(axis=1)
         order = np.argsort(-expected, kind="stable")
         self._loss = float(values.max(axis=0).mean() - expected[order[0]]) if order.size else 0.0
+        self._figures = np.ones((2, DRAWS))
+        if order.size:
+            own, found = true[order[0]], self.cells.found[self._leading[order[0]]]
+            whole = np.stack((np.full_like(every, found), np.maximum(every, own))) + self.cells.equal
+            self._figures = np.minimum((own + self.cells.equal) / np.maximum(whole, 1e-12), 1.0)
         self._leading = self._leading[order[:LEADING]]
 
-    def _f1(self, cells: I64) -> F64:
-        """float64[c, s]: of some cells, for each draw of the weights."""
+    def _totals(self, cells: I64) -> tuple[F64, F64]:
+        """float64[c, s] and float64[s]: duplicates that some cells find, and all, for each draw of the weights."""
         true = self._members[cells] @ self._probabilities
         every = self.weight.astype(np.float32) @ self._probabilities
-        return self.cells.f1(cells, true.astype(np.float64), every.astype(np.float64))
+        return true.astype(np.float64), every.astype(np.float64)
 
     def _again(self) -> Question | None:
         """The pair whose only answer is most likely wrong, if it is more likely wrong than right."""
         pairs, answers = self.answered()
         expected = self._probabilities.mean(axis=1)
         times = np.bincount(pairs, minlength=self.rows.size)
-        doubt = np.where(times[pairs] == 1, is_wrong(expected[pairs].astype(np.float64), answers, self.wrong), 0.0)
+        doubt = np.where(times[pairs] == 1, is_wrong(expected[pairs].astype(np.float64), answers), 0.0)
         if not doubt.size or doubt.max() <= TWICE:
             return None
         pair = int(pairs[np.argmax(doubt)])
@@ -237,12 +220,14 @@ class Dialogue:
         if not is_open.any():
             return None
         expected = self._probabilities.mean(axis=1).astype(np.float64)
-        values = self._f1(self._leading[:CONTENDERS])
-        height = values.mean(axis=0)
-        aims = np.concatenate((values - height, HEIGHT * height[None]))
-        aims -= aims.mean(axis=1, keepdims=True)
+        aims = self._figures
+        if self._loss > SURE:
+            some = self._leading[:CONTENDERS]
+            aims = self.cells.f1(some, *self._totals(some))
+            aims = aims - aims.mean(axis=0)
+        aims = aims - aims.mean(axis=1, keepdims=True)
         shared = (self._probabilities - expected[:, None].astype(np.float32)) @ aims.T.astype(np.float32) / DRAWS
-        heard = self.wrong + (1 - 2 * self.wrong) * expected
+        heard = WRONG + (1 - 2 * WRONG) * expected
         worth = np.where(is_open, (shared.astype(np.float64) ** 2).sum(axis=1) / (heard * (1 - heard)), 0.0)
         even = is_open / np.count_nonzero(is_open)
         total = float(worth.sum())
@@ -250,21 +235,6 @@ class Dialogue:
         chance /= chance.sum()
         pair = int(np.random.default_rng([self.seed, 2, len(self.history)]).choice(chance.size, p=chance))
         return Question(pair, float(chance[pair]), float(expected[pair]))
-
-
-@dataclass(slots=True)
-class _Told:
-    """Answers in the order in which they came."""
-
-    pairs: list[int] = field(default_factory=list)
-    answers: list[bool] = field(default_factory=list)
-
-    def add(self, pair: int, answer: bool) -> None:
-        self.pairs.append(pair)
-        self.answers.append(answer)
-
-    def arrays(self) -> tuple[I64, Mask]:
-        return np.array(self.pairs, dtype=np.int64), np.array(self.answers, dtype=np.bool_)
 
 
 def strata_of(mean: F64) -> I64:

@@ -1,9 +1,9 @@
 """The setting that is chosen after some answers, and what is to be expected of it.
 
-The cell of the highest expected F1 under the steep prior. Its figures are those of draws of the model's weights, in
-each of which the pairs are duplicates or not by lot: so an interval has in it what the answers leave open and what
-chance does with the pairs that were not asked. Recall is of the duplicates among the pairs of the pool: nobody can be
-asked about what no setting of the grid puts there.
+The cell of the highest expected F1. Its figures are those of draws of the model's weights, in each of which the pairs
+are duplicates or not by lot: so an interval has in it what the answers leave open and what chance does with the pairs
+that were not asked. For intervals an answer counts less, since the model is not the truth. Recall is of the duplicates
+among the pairs of the pool: nobody can be asked about what no setting of the grid puts there.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from neardup.types import F64
 
 DRAWS = 400
 INTERVAL = (0.025, 0.975)
+TRUST = 0.5
+"""What an answer counts for the intervals."""
 SEPARATING = 0.6
 """Expected F1 below which it is said that no setting of wording separates duplicates from others."""
 
@@ -31,10 +33,10 @@ class Figure(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, draws: F64) -> Figure:
-        """Of draws, float64[2 s]: the value of the first half, those of the steep prior, the interval of all."""
-        low, high = np.quantile(draws, INTERVAL)
-        value = float(draws[: draws.size // 2].mean())
+    def of(cls, draws: F64, cautious: F64) -> Figure:
+        """Of draws, both float64[s]: the value of the first, the interval of the second."""
+        low, high = np.quantile(cautious, INTERVAL)
+        value = float(draws.mean())
         return cls(value, min(value, float(low)), max(value, float(high)))
 
 
@@ -70,45 +72,58 @@ class Choice:
     """Whether any setting is expected to tell duplicates from others."""
 
 
-def choose(dialogue: Dialogue, beside: dict[str, int] | None = None) -> Choice:
+def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: float = TRUST) -> Choice:
     """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
     cells = dialogue.cells
     drawn = dialogue.probabilities(DRAWS)
     every = (dialogue.weight.astype(np.float32) @ drawn).astype(np.float64)
     values = cells.f1(np.arange(len(cells)), (dialogue.members @ drawn).astype(np.float64), every)
     cell = int(np.argmax(values.mean(axis=1)))
-    probabilities = np.concatenate((drawn, dialogue.flat_probabilities(DRAWS)), axis=1).astype(np.float64)
-    expected = expectation(dialogue, cell, probabilities)
-    others = {name: expectation(dialogue, at, probabilities) for name, at in (beside or {}).items()}
+    both = drawn.astype(np.float64), dialogue.cautious_probabilities(DRAWS, trust).astype(np.float64)
+    expected = expectation(dialogue, cell, both)
+    others = {name: expectation(dialogue, at, both) for name, at in (beside or {}).items()}
     return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
 
 
-def expectation(dialogue: Dialogue, cell: int, drawn: F64) -> Expectation:
-    """The figures of a cell, from probabilities float64[m, s] for draws of the weights."""
-    cells, weight = dialogue.cells, dialogue.weight
-    inside = dialogue.members[cell] > 0
-    rng = np.random.default_rng([dialogue.seed, 3])
-    true = _drawn_total(drawn[inside], weight[inside], rng)
-    missed = _drawn_total(drawn[~inside], weight[~inside], rng)
-    found = float(cells.found[cell])
-    true = np.minimum(true, found)
-    values = cells.f1(np.array([cell]), true[None], true + missed)[0]
-    true, found = true + cells.equal, found + cells.equal
-    precision = true / found if found else np.ones_like(true)
-    recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
+def expectation(dialogue: Dialogue, cell: int, both: tuple[F64, F64]) -> Expectation:
+    """The figures of a cell: values and intervals from probabilities float64[m, s] for draws of the weights."""
+    cells = dialogue.cells
+    values, intervals = (_figures(dialogue, cell, drawn) for drawn in both)
     return Expectation(
         cells.settings[cells.setting[cell]],
         float(cells.threshold[cell]),
-        found,
-        Figure.of(precision),
-        Figure.of(recall),
-        Figure.of(values),
+        float(cells.found[cell]) + cells.equal,
+        *(Figure.of(*own) for own in zip(values, intervals, strict=True)),
     )
 
 
+def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
+    """Precision, recall and F1 of a cell for each draw, float64[s]."""
+    cells, weight = dialogue.cells, dialogue.weight
+    inside = dialogue.members[cell] > 0
+    rising = np.argsort(dialogue.features.place, kind="stable")
+    sides = rising[inside[rising]], rising[~inside[rising]]
+    rng = np.random.default_rng([dialogue.seed, 3])
+    true, missed = (_drawn_total(drawn[own], weight[own], rng) for own in sides)
+    found = float(cells.found[cell])
+    true = np.minimum(true, found)
+    f1 = cells.f1(np.array([cell]), true[None], true + missed)[0]
+    true, found = true + cells.equal, found + cells.equal
+    precision = true / found if found else np.ones_like(true)
+    recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
+    return precision, recall, f1
+
+
 def _drawn_total(probability: F64, weight: F64, rng: np.random.Generator) -> F64:
-    """float64[s]: how many are duplicates if each pair is one by lot: a sum of many, so about normal."""
+    """float64[s]: how many are duplicates if each pair is one by lot: a sum of many, so about normal.
+
+    float64[m, s] in the order of their similarity. A pair stands for others that are about as similar, with a lot each;
+    by how much these differ from it is known from its neighbours (differences of successive members of a systematic
+    sample; K. Wolter, "Introduction to Variance Estimation", 2007, section 8.2).
+    """
     mean = weight @ probability
-    spread = np.sqrt((weight**2) @ (probability * (1 - probability)))
+    lots = weight @ (probability * (1 - probability))
+    others = np.maximum(weight[1:] * (weight[1:] - 1) / 2, 0.0)
+    spread = np.sqrt(lots + others @ np.diff(probability, axis=0) ** 2)
     total: F64 = np.clip(mean + spread * rng.normal(size=mean.size), 0.0, weight.sum())
     return total
