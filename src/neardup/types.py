@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
@@ -159,6 +159,8 @@ class Batch:
     """Bytes of input that this batch stands for, as stored (compressed where compressed)."""
     places: Places | None = None
     """Where the records lie, where each can be read again by itself."""
+    pages: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Where the pages of a document begin, in code points of its text, by its place in the batch, if it has pages."""
     give_back: Callable[[], None] | None = None
     """Lets the reader have the memory of the documents, when nobody looks at them any more."""
 

@@ -19,8 +19,9 @@ from tests.properties.test_passages import HOWS, PIECES, SHINGLES, two_texts
 import neardup
 from neardup.cli.compare_text import print_texts
 from neardup.pages.pairs import LISTED, pair_data, text_data
+from neardup.stages.passages import groups
 from neardup.tasks.compare.comparison import Comparison
-from neardup.tasks.compare.gaps import GAP_WORDS, chain, changed_words, groups
+from neardup.tasks.compare.gaps import GAP_WORDS, chain, changed_words
 from neardup.tasks.compare.public import compare
 
 WORDS = st.lists(st.sampled_from([*"abcde", "the", "Ünï", "日本", "e\u0301", "x-y"]), max_size=60).map(" ".join)

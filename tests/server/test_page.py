@@ -118,12 +118,24 @@ def message(page: Browser) -> str:
     return str(page.run("return document.getElementById('message').textContent"))
 
 
+def mark(side: int, number: int) -> str:
+    """The selector of a passage of the first hit: of the text that was pasted (0), or of the document (1)."""
+    return f".side:nth-child({side + 1}) [data-mark='{number}']"
+
+
+FOCUS = """
+    const one = document.activeElement.closest('[data-mark]');
+    return one && [[...document.querySelectorAll('.text')].indexOf(one.closest('.text')), Number(one.dataset.mark)];
+"""
+"""Which text and passage of it has the focus."""
+
+
 def shown(page: Browser, name: str) -> list[list[Any]]:
     """The text of a pane as it is drawn: (mark or -1, text), what is not seen by itself as its name in braces."""
     script = """
         const told = (node) => node.nodeType === 3 ? node.data
           : node.className === 'hidden' ? `{${node.dataset.name}}`
-          : node.className === 'gap' ? '{gap}' : [...node.childNodes].map(told).join('');
+          : node.matches('.gap') ? '{gap}' : [...node.childNodes].map(told).join('');
         const pane = document.querySelectorAll('.text')[arguments[0] === 'q0-' ? 0 : 1];
         return [...pane.childNodes].map((node) => [Number(node.dataset?.mark ?? -1), told(node)]);
     """
@@ -166,7 +178,7 @@ def test_marks_are_drawn_where_the_answer_says_behind_emoji_too(page, fake):
     assert shown(page, "q0-") == expected(QUERY, found["query_marks"])
     assert shown(page, "d0-") == expected(OTHER, found["marks"])
     colours = "return [...document.querySelectorAll(arguments[0])].map((e) => e.className)"
-    own, theirs = (page.run(colours, f"[id^={name}]") for name in ("q0-", "d0-"))
+    own, theirs = (page.run(colours, f".side:nth-child({side}) .mark") for side in (1, 2))
     assert own == theirs[::-1]
     assert len(set(own)) == 2
     assert message(page).startswith("1 similar document.")
@@ -176,10 +188,11 @@ def test_a_click_on_a_mark_goes_to_its_partner_and_back(page, fake):
     fake.hits = [hit("x", QUERY, OTHER)]
     search(page, QUERY)
     assert fake.hits[0]["links"] == [1, 0]
-    for mark, partner in (("q0-0", "d0-1"), ("d0-1", "q0-0"), ("q0-1", "d0-0")):
-        page.click(f"#{mark}")
-        assert page.run("return document.activeElement.id") == partner
-        assert page.run("return [...document.querySelectorAll('.is-partner')].map((e) => e.id)") == [partner]
+    for own, partner in (((0, 0), (1, 1)), ((1, 1), (0, 0)), ((0, 1), (1, 0))):
+        page.click(mark(*own))
+        assert page.run(FOCUS) == list(partner)
+        told = "return [...document.querySelectorAll('.is-shown')].map((e) => Number(e.dataset.mark))"
+        assert page.run(told) == [mark for _, mark in sorted((own, partner))]
     assert page.run("return location.hash") == ""
 
 
@@ -189,22 +202,23 @@ def test_the_keyboard_searches_and_goes_from_passage_to_passage(page, fake):
     page.run("document.getElementById('text').focus()")
     page.press(chrome.CONTROL, chrome.ENTER)
     page.wait("return document.querySelector('.mark')")
-    active = "return document.activeElement.id"
     for _ in range(30):
         page.press(chrome.TAB)
-        if page.run(active) == "q0-0":
+        if page.run(FOCUS) == [0, 0]:
             break
-    assert page.run(active) == "q0-0"
+    assert page.run(FOCUS) == [0, 0]
     page.press(chrome.RIGHT)
-    assert page.run(active) == "q0-1"
+    assert page.run(FOCUS) == [0, 1]
     page.press(chrome.RIGHT)
-    assert page.run(active) == "q0-1"
+    assert page.run(FOCUS) == [0, 1]
     page.press(chrome.ENTER)
-    assert page.run(active) == "d0-0"
+    assert page.run(FOCUS) == [1, 0]
     page.press(chrome.RIGHT)
     page.press(chrome.ENTER)
-    assert page.run(active) == "q0-0"
-    assert page.run("return document.querySelectorAll('.text')[0].querySelectorAll('[tabindex=\"0\"]').length") == 1
+    assert page.run(FOCUS) == [0, 0]
+    assert (
+        page.run("return document.querySelectorAll('.text')[0].querySelectorAll('.mark[tabindex=\"0\"]').length") == 1
+    )
 
 
 HOSTILE = (
@@ -248,52 +262,29 @@ def test_a_long_text_is_shown_around_its_passages_until_all_is_asked_for(page, f
     fake.hits = [found]
     search(page, query)
     parts = shown(page, "d0-")
-    assert "".join(part for _, part in parts).count("{gap}") == 4
-    assert [mark for mark, _ in parts] == [-1, 0, -1, 1, -1, 1, -1]
-    assert len("".join(part for _, part in parts)) < 3000
-    page.click(".more button")
+    assert "".join(part for _, part in parts).count("{gap}") == 3
+    assert [mark for mark, _ in parts] == [-1, 0, -1, 1, -1]
+    assert len("".join(part for _, part in parts)) < 9000
+    only_shared = ".tools [name=shared]"
+    assert page.run("return document.querySelector(arguments[0]).checked", only_shared)
+    page.click(only_shared)
     assert shown(page, "d0-") == expected(text, found["marks"])
     assert shown(page, "q0-") == expected(query, found["query_marks"])
-    page.click(".more button")
+    page.click(only_shared)
     assert shown(page, "d0-") == parts
-    page.click("#q0-1")
-    assert page.run("return document.querySelectorAll('.is-partner').length") == 2
-    page.click(".text .gap")
-    assert "{gap}" not in "".join(part for _, part in shown(page, "q0-"))
+    page.click(mark(0, 1))
+    assert page.run(FOCUS) == [1, 1]
+    page.click(".side:nth-child(2) .gap")
+    assert "".join(part for _, part in shown(page, "d0-")).count("{gap}") == 2
 
 
-def test_a_partner_that_is_not_drawn_is_drawn_when_it_is_asked_for(page, fake):
-    many = 300
-    words = [f"alpha{i} beta{i} gamma{i}" for i in range(many)]
-    query, text = " | ".join(words), " + ".join(f"{word} {'filler ' * 5}" for word in reversed(words))
-    found = hit("many", query, text, shingle="word:3")
-    assert len(found["marks"]) == len(found["query_marks"]) == many
-    fake.hits = [found]
-    search(page, query)
-    assert page.run("return document.getElementById(arguments[0])", f"d0-{many - 1}") is None
-    page.click("#q0-0")
-    assert page.run("return document.activeElement.id") == f"d0-{many - 1}"
-    drawn = {mark: part for mark, part in shown(page, "d0-") if mark >= 0}
-    assert 0 not in drawn
-    assert drawn == {mark: text[slice(*found["marks"][mark])] for mark in drawn}
-    page.click(f"#d0-{many - 1}")
-    page.press(chrome.LEFT)
-    assert page.run("return document.activeElement.id") == "q0-0"
-    page.click(".more button")
-    assert shown(page, "d0-") == expected(text, found["marks"])
-
-
-def test_of_a_very_long_text_more_is_shown_step_by_step(page, fake):
+def test_of_a_very_long_text_a_part_is_drawn_until_more_is_asked_for(page, fake):
     text = "".join(f"{i} in a row, " for i in range(20_000))
     fake.hits = [hit("large", text, text)]
     search(page, text)
-    label = "return document.querySelector('.more button').textContent"
-    assert page.run(label) == "Show more of both texts"
-    lengths = [len("".join(part for _, part in shown(page, "d0-")))]
-    page.click(".more button")
-    lengths.append(len("".join(part for _, part in shown(page, "d0-"))))
-    assert page.run(label) == "Show all of both texts"
-    assert lengths[0] < 1000 < 9000 < lengths[1] < 12_000
+    assert len("".join(text for _, text in shown(page, "d0-"))) < 6000
+    page.click(".side:nth-child(2) .gap")
+    assert 20_000 < len("".join(text for _, text in shown(page, "d0-"))) < 40_000
 
 
 def test_hits_below_the_first_few_are_drawn_when_they_are_opened(page, fake):

@@ -34,6 +34,7 @@ PASSAGES = [f"c{k}" for k in range(6)]
 PAIRS = [
     *[(front, ground, TEXT) for front in ("ink", "soft", "accent") for ground in GROUNDS],
     *[("ink", ground, TEXT) for ground in ("wash", *PASSAGES)],
+    ("soft", "line", TEXT),
     ("on-accent", "accent", TEXT),
     ("warning", "warning-card", TEXT),
     ("warning", "card", TEXT),
@@ -46,7 +47,7 @@ PAIRS = [
 def colours(scheme: str) -> dict[str, str]:
     """The colours that the style sheets name for light, for dark or for print."""
     named: dict[str, str] = {}
-    for sheet in ("common", "base"):
+    for sheet in ("common",):
         light, dark, printed = re.findall(r":root \{(.*?)\}", styles((sheet,)), re.DOTALL)
         told = {"light": light, "dark": light + dark, "print": light + dark + printed}[scheme]
         named |= re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", told)
@@ -227,9 +228,11 @@ def test_tab_reaches_every_part_of_the_pair_view(look: Look, tmp_path: Path) -> 
     reached = []
     for _ in range(12):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("(one => [one.className, one.id, one.tagName].join('.'))(document.activeElement)"))
+        reached.append(
+            page.evaluate("(one => [one.className, one.name, one.tagName].join('.'))(document.activeElement)")
+        )
     said = " ".join(reached)
-    for part in ("small", "step", "mark", "text", "differences"):
+    for part in ("step", "mark", "text", "shared", "together", "differences", "opener"):
         assert part in said
     assert len([one for one in reached if one.startswith("mark")]) == 2, "one mark of each text is in the order of tabs"
 

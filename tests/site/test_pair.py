@@ -210,7 +210,8 @@ def test_buttons_walk_the_passages(pair: Callable[..., Page]) -> None:
     assert page.locator(".passage-now").inner_text() == "passage 1 of 40"
     page.click("[aria-label='Previous passage']")
     assert page.locator(".passage-now").inner_text() == "passage 40 of 40"
-    page.click("text=show")
+    page.click(".opener >> text=Passages")
+    page.click("text=Show the longest")
     assert page.locator(".is-shown").count() == 2
 
 
@@ -234,8 +235,8 @@ def test_changed_words_are_told_in_small_gaps_only(pair: Callable[..., Page]) ->
     assert "dog" in left.locator(".only").all_inner_texts()
     assert "cat" in right.locator(".only").all_inner_texts()
     assert page.locator(".mark .only").count() == 0
-    page.uncheck("#differences")
-    assert "is-plain" in (page.locator(".pair").get_attribute("class") or "")
+    page.uncheck("[name=differences]")
+    assert "is-plain" in (page.locator(".texts").get_attribute("class") or "")
     page = pair(*long_pair())
     assert page.locator(".only").count() == 0
 
@@ -289,16 +290,22 @@ def longest(a: list[str], b: list[str]) -> int:
 def test_the_measures_are_told_in_words(pair: Callable[..., Page]) -> None:
     page = pair(A, B)
     found = filler.pair_page(A, B)[1]["pair"]
-    said = page.locator("main").inner_text()
+    page.click(".opener >> text=Measures")
+    said = page.locator(".panel-measures").inner_text()
     size_a, size_b, common = found["sizes"]
     assert (
         f"of the {size_a + size_b - common} distinct shingles that A and B have together, {common} are in both" in said
     )
-    assert (
-        f"{int(found['covered'][0] * 1000) / 10:.1f}% of A and {int(found['covered'][1] * 1000) / 10:.1f}% of B" in said
-    )
-    assert f"The longest passage has {found['longest'][0]} characters." in said
     assert "0.500 ± 0.030, 256 slots" in said
+    of_a, of_b = (f"{int(share * 1000) / 10:.1f}%" for share in found["covered"])
+    assert page.locator(".pair .lede").inner_text() == f"{of_a} of A stands in B, {of_b} of B stands in A."
+    page.click(".opener >> text=Passages")
+    assert page.locator(".panel-measures").is_hidden()
+    assert f"The longest has {found['longest'][0]} characters." in page.locator(".panel-passages").inner_text()
+    page.locator(".panel-passages .small").first.focus()
+    page.keyboard.press("Escape")
+    assert page.locator(".panel:visible").count() == 0
+    assert page.evaluate("document.activeElement.textContent") == "Passages"
 
 
 def test_keys_go_from_pair_to_pair(look: Look, folder: Path) -> None:
@@ -352,7 +359,8 @@ def test_passages_that_are_not_on_the_page_are_passed_over_and_told(look: Look, 
     left.locator(".mark").first.focus()
     page.keyboard.press("End")
     assert page.evaluate("Number(document.activeElement.dataset.mark)") == held - 1
-    page.click("text=show")
+    page.click(".opener >> text=Passages")
+    page.click("text=Show the longest")
     assert page.locator(".lost", has_text="not among the parts").count() == 2
     data["pair"]["passages"]["links"][0] = 5000  # the list of the other side was cut before it
     page = look(write_pair(tmp_path / "cut.html", meta, data).path)
@@ -438,7 +446,7 @@ def test_empty_and_equal_texts(pair: Callable[..., Page]) -> None:
     page = pair("", "")
     assert "share no passage" in page.locator("main").inner_text()
     page = pair(A, A)
-    assert "100.0% of A and 100.0% of B are in both texts" in page.locator("main").inner_text()
+    assert "100.0% of A stands in B, 100.0% of B stands in A." in page.locator("main").inner_text()
     page = pair(A, "nothing of it")
     assert page.locator("[aria-label='Next passage']").is_disabled()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -102,7 +102,7 @@ def compare(
         from neardup.pages.site.write import write_pair
         from neardup.tasks.compare.comparison import pair_page
 
-        write_pair(html, *pair_page(found, names))
+        write_pair(html, *pair_page(found, names, [_about(document, html) for document in documents]))
         ctx.meta[WRITTEN] = [str(html)]
     with stdout_errors():
         if voice.json:
@@ -202,6 +202,15 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
         return compare_texts(first, second, spec)
     sets = [each.split() if isinstance(each, str) else each for each in (first, second)]
     return compare_sets(sets[0], sets[1], spec)
+
+
+def _about(document: Document, html: Path) -> dict[str, Any]:
+    """Where the pages of a document begin, and the address of its file from a page on: what is known of them."""
+    from neardup.pages.links import file_link
+
+    link = file_link(document.file, str(html.parent)) if document.file is not None else None
+    about = {"pages": list(document.pages) or None, "file": link}
+    return {name: value for name, value in about.items() if value is not None}
 
 
 def _tell(found: Comparison, html: Path | None, search: SearchOptions, *, seconds: float, verbose: bool) -> None:

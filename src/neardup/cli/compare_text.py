@@ -112,7 +112,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
 
 def _marks(found: Comparison, changed: Sequence[Sequence[tuple[int, int]]]) -> list[list[Mark]]:
     """Passages and changed words of either text, in order."""
-    from neardup.tasks.compare.gaps import groups
+    from neardup.stages.passages import groups
 
     spans = found.passages.a, found.passages.b
     return [

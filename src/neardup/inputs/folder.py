@@ -19,7 +19,7 @@ from neardup.errors import InputError
 from neardup.inputs.again import WholeFiles
 from neardup.inputs.batches import undecodable
 from neardup.inputs.blocks import read_all
-from neardup.inputs.documents import Unreadable
+from neardup.inputs.documents import PagedText, Unreadable
 from neardup.inputs.documents.pool import Readers, shared_readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
@@ -104,9 +104,12 @@ class FilesSource(Source):
         blobs: list[bytes] = []
         rows: list[int] = []
         ids: list[str] = []
+        pages: dict[int, tuple[int, ...]] = {}
         for row, file in enumerate(files, start=first):
             if file.is_document:
-                text = self._document(readers, file, faults)
+                text, starts = self._document(readers, file, faults)
+                if starts:
+                    pages[len(blobs)] = starts
             else:
                 text = self._text(file, faults, on_large if can_wait and _is_packed(file) else None)
             if text is not None:
@@ -115,10 +118,13 @@ class FilesSource(Source):
                 ids.append(shown_path(file.path))
         consumed = sum(file.size for file in files)
         documents, places = Documents.from_bytes(blobs), np.array(rows, dtype=np.int64)
-        return faults.batch(documents, places, strings(ids), consumed=consumed)
+        return faults.batch(documents, places, strings(ids), consumed=consumed, pages=pages)
 
-    def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:
-        """The text of a document, or None when it cannot be read, which is a fault and never an error."""
+    def _document(self, readers: Readers, file: InputFile, faults: Faults) -> tuple[bytes | None, tuple[int, ...]]:
+        """The text of a document, or None when it cannot be read, which is a fault and never an error.
+
+        And where its pages begin, if it has pages.
+        """
         path = shown_path(file.path)
         options = self._options
         try:
@@ -128,12 +134,12 @@ class FilesSource(Source):
             text = readers.read(file.path, stream=file.stream, **how)
         except Unreadable as exc:
             faults.note(0, str(exc), source=path)
-            return None
+            return None, ()
         blob = split_items(text) if options.item else text.encode("utf-8")
         if len(blob) > options.limit.largest:
             faults.note(0, " ".join(options.limit.refusal("its text", len(blob))), source=path)
-            return None
-        return blob
+            return None, ()
+        return blob, text.starts if isinstance(text, PagedText) and not options.item else ()
 
     def _text(self, file: InputFile, faults: Faults, on_large: Callable[[], None] | None) -> bytes | None:
         """The text of a text file, or None when it is a fault; ``on_large`` as for ``read_all``."""

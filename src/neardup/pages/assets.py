@@ -11,6 +11,13 @@ from collections.abc import Iterable
 
 from neardup.shown import NAMES, UNSEEN
 
+SIDES_STYLES = ("base", "common", "texts", "sides")
+SIDES_SCRIPTS = ("dom", "text", "pane", "together", "differ", "sides")
+"""What shows two texts side by side, wherever that is: in a report, a comparison, the service, the page of ``tune``."""
+PAIR_STYLES = (*SIDES_STYLES, "pair")
+PAIR_SCRIPTS = (*SIDES_SCRIPTS, "template", "passages", "pair")
+"""And what makes the page of a pair of it."""
+
 
 def scripts(names: Iterable[str]) -> str:
     """JavaScript files in their order, behind the table of unseen characters; each adds to ``window.neardup``."""

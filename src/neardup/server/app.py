@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 import msgspec
 from msgspec import UNSET
 
-from neardup.pages.assets import scripts, styles
+from neardup.pages.assets import SIDES_SCRIPTS, SIDES_STYLES, scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
 from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Send
@@ -281,9 +281,9 @@ def page_file(path: str) -> bytes:
     name = path.removeprefix("/") or "index.html"
     own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
     if name == "page.js":
-        own = scripts(("dom", "text")) + own
+        own = scripts(SIDES_SCRIPTS) + own
     elif name == "page.css":
-        own += styles(("common",))
+        own = styles(SIDES_STYLES) + own
     return own.encode("utf-8")
 
 

@@ -89,6 +89,29 @@ class Passages:
         return of_a, of_b
 
 
+def groups(passages: Passages) -> tuple[list[int], list[int]]:
+    """A number for each run of either text, from 1 in the order of the first text; linked runs have the same.
+
+    A link can be one-sided: of two copies in one text, both lead to the one in the other. So a number stands for all
+    runs that links join.
+    """
+    runs = len(passages.a)
+    parent = list(range(runs + len(passages.b)))
+
+    def root(run: int) -> int:
+        while parent[run] != run:
+            parent[run] = parent[parent[run]]
+            run = parent[run]
+        return run
+
+    for left, right in passages.linked:
+        one, other = root(left), root(runs + right)
+        parent[max(one, other)] = min(one, other)
+    numbers: dict[int, int] = {}
+    numbered = [numbers.setdefault(root(run), len(numbers) + 1) for run in range(len(parent))]
+    return numbered[:runs], numbered[runs:]
+
+
 def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occurrences:
     """Every shingle of a normalised text; items are split at white space. Fewer than k tokens are one shingle.
 

@@ -14,8 +14,9 @@ and cure. Nothing here loads numpy or pyarrow, but for compressed documents, sin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import accumulate
 
 from neardup.errors import InputError
 from neardup.inputs.formats import DOCUMENTS, bare_suffix
@@ -27,6 +28,21 @@ MOST_TIMES = 100
 """How many times its own size a package may unpack to; the XML of real ones shrinks 5 to 50 times, pictures hardly."""
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 """Characters that no text may have: NUL, which is no character to people, and halves of surrogate pairs."""
+
+
+class PagedText(str):
+    """A text that knows at which of its characters each page begins: ``starts``, never falling."""
+
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, pages: Sequence[str]) -> PagedText:
+        """Pages put together with a line break between two; the white space around them all is left out."""
+        text = cls("\n".join(pages).strip())
+        lead = next((place for place, char in enumerate("\n".join(pages)) if not char.isspace()), 0)
+        ends = accumulate(len(page) + 1 for page in pages)
+        text.starts = tuple(min(max(0, start - lead), len(text)) for start in (0, *list(ends)[:-1]))
+        return text
 
 
 class Unreadable(Exception):
@@ -66,6 +82,8 @@ def document_kind(path: str) -> str | None:
 def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "keep") -> str:
     """The text of a document, a paragraph a line; never empty, without NUL and lone surrogates.
 
+    That of a PDF is a ``PagedText``.
+
     Without limits of time and memory, and for one thread at a time.
 
     Args:
@@ -81,8 +99,8 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
     assert kind is not None
     options = {"encoding": encoding, "boilerplate": boilerplate} if DOCUMENTS[kind] == "webpage" else {}
     try:
-        load: Callable[..., str] = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
-        text = load(path, **options)
+        load: Callable[..., str | list[str]] = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
+        found = load(path, **options)
     except InputError as exc:
         raise Unreadable(str(exc).removeprefix(f"{shown(path)} ").rstrip("."), "") from exc
     except ImportError as exc:
@@ -90,7 +108,10 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
         raise Unreadable(f"reading {kind} needs {library}", "pip install 'neardup[documents]'") from exc
     except RecursionError as exc:
         raise Unreadable("it is too deeply nested to be read", "Split it, or leave it out.") from exc
-    text = _FORBIDDEN.sub("", text).strip()
+    if isinstance(found, str):
+        text = _FORBIDDEN.sub("", found).strip()
+    else:  # its pages
+        text = PagedText.of([_FORBIDDEN.sub("", page) for page in found])
     if not text:
         raise Unreadable("it has no text", "Look whether it holds only pictures, or leave it out.")
     return text

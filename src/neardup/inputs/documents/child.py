@@ -27,7 +27,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-from neardup.inputs.documents import MOST_BYTES, Unreadable, read_document, too_large
+from neardup.inputs.documents import MOST_BYTES, PagedText, Unreadable, read_document, too_large
 
 READY = b"+"
 """The child has started."""
@@ -35,6 +35,8 @@ READ = b"?"
 """Read a document: JSON of its path and how."""
 TEXT = b"t"
 """Its text, in UTF-8."""
+PAGED = b"p"
+"""The same of a document with pages: where each begins, as JSON, a line break, the text."""
 UNREADABLE = b"u"
 """Why there is none: JSON of reason and cure."""
 
@@ -46,6 +48,10 @@ PASSED_MEMORY = 82
 _HEAD = struct.Struct(">4sIcQ")
 _MARK = b"nd\xf6\1"
 
+MOST_PAGES = 1 << 20
+"""Pages of which it is told where they begin."""
+MOST_ANSWER = MOST_BYTES + 12 * MOST_PAGES
+"""Bytes of an answer."""
 _MOST_REQUEST = 1 << 20
 """Bytes of a request: a path and a few words."""
 _TICK = 0.02
@@ -113,9 +119,12 @@ def _serve(requests: BinaryIO, answers: BinaryIO, watch: _Watch) -> NoReturn:
 
 def _answer(request: dict[str, Any]) -> tuple[bytes, bytes]:
     try:
-        text = read_document(**request).encode("utf-8")
+        found = read_document(**request)
+        text = found.encode("utf-8")
         if len(text) > MOST_BYTES:
             raise too_large()
+        if isinstance(found, PagedText):
+            return PAGED, json.dumps(found.starts[:MOST_PAGES]).encode("ascii") + b"\n" + text
         return TEXT, text
     except MemoryError:  # the limit of the system
         os._exit(PASSED_MEMORY)

@@ -31,7 +31,8 @@ _LEAST_FULL = 40
 """Characters of full lines; a page of shorter ones is a list, a slide or a poem, and its lines stay."""
 
 
-def load(path: str) -> str:
+def load(path: str) -> list[str]:
+    """The text of each page."""
     data = read_stored(path)
     _check_whole(data)
     pages: list[str] = []
@@ -41,14 +42,13 @@ def load(path: str) -> str:
         size += len(page)
         if size > MOST_BYTES:
             raise too_large()
-    text = "\n".join(pages)
-    if not text.strip():
+    if not any(map(str.strip, pages)):
         count = f"{len(pages):,} pages" if len(pages) > 1 else "its page"
         raise Unreadable(
             f"there is no text on {count}, only pictures or nothing; perhaps it was scanned",
             "Make its text readable by OCR, for example with ocrmypdf, or leave it out.",
         )
-    return text
+    return pages
 
 
 def _check_whole(data: bytes) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.inputs.documents import MOST_BYTES, Unreadable
+from neardup.inputs.documents import PagedText, Unreadable
 from neardup.inputs.documents import child as protocol
 
 _START = (
@@ -138,7 +138,7 @@ class Child:
         try:
             with self._within(self._limits.wall(size)):
                 protocol.send(self._requests, self._number, protocol.READ, asked)
-                number, kind, content = protocol.receive(self._answers, MOST_BYTES)
+                number, kind, content = protocol.receive(self._answers, protocol.MOST_ANSWER)
             if number != self._number:
                 raise protocol.GarbledError
             found = _understood(kind, content)
@@ -211,15 +211,27 @@ def _python() -> str:
 
 def _understood(kind: bytes, content: bytes) -> str | tuple[str, str]:
     """What a child answers: a text, or the reason why there is none, and the cure. Errors mean that it is neither."""
-    if kind == protocol.TEXT:
-        text = content.decode("utf-8")
+    if kind in (protocol.TEXT, protocol.PAGED):
+        starts, _, blob = content.partition(b"\n") if kind == protocol.PAGED else (b"", b"", content)
+        text = blob.decode("utf-8")
         if text and "\0" not in text:
-            return text
+            return text if kind == protocol.TEXT else _paged(text, json.loads(starts))
     elif kind == protocol.UNREADABLE:
         reason, cure = json.loads(content[:_MOST_FAULT])
         if isinstance(reason, str) and isinstance(cure, str):
             return _shown(reason), _shown(cure)
     raise protocol.GarbledError
+
+
+def _paged(text: str, starts: object) -> PagedText:
+    """A text with the beginnings of its pages; GarbledError when they cannot be those."""
+    if not isinstance(starts, list) or not starts or not all(type(start) is int for start in starts):
+        raise protocol.GarbledError
+    if [0, *starts, len(text)] != sorted([0, *starts, len(text)]):
+        raise protocol.GarbledError
+    paged = PagedText(text)
+    paged.starts = tuple(starts)
+    return paged
 
 
 def _shown(said: str) -> str:

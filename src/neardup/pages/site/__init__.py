@@ -3,7 +3,8 @@
 write       a report as a folder or as one file, a pair as one file; whole or not at all
 render      templates, scripts and styles put together; JSON that is safe inside HTML
 templates/  what is read without JavaScript: the frame, the summary, the measures of a pair
-assets/     own styles and scripts, no framework: dom, text, pane, differ, pair, compare | data, parts, summary,
-            charts, histogram, tables, graph, matrix, cluster, sources, routes. The service's page has dom, text
-            and the style common as well
+assets/     own styles and scripts, no framework; colours and marks are in common.css. Which page has which is in
+            ``pages.assets`` and ``render``. Two texts side by side, on every page that shows some: dom, text, pane,
+            together, differ, sides. The page of a pair: template, passages, pair, compare. The report: data, parts,
+            summary, charts, histogram, tables, graph, matrix, cluster, sources, routes
 """

@@ -16,20 +16,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from neardup._version import __version__
-from neardup.pages.assets import scripts, styles
-from neardup.shown import is_unseen, name_of
+from neardup.pages.assets import PAIR_SCRIPTS, PAIR_STYLES, SIDES_SCRIPTS, scripts, styles
+from neardup.pages.fragments import seen_line
 
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_PAIR_STYLES = ("base", "common", "pair")
-_PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
-_STYLES = (*_PAIR_STYLES, "views")
+_STYLES = (*PAIR_STYLES, "views")
 _SCRIPTS = (
-    *_PAIR_SCRIPTS,
+    *PAIR_SCRIPTS,
     *("data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster", "sources", "routes"),
 )
 
@@ -63,12 +61,12 @@ def report_page(meta: Mapping[str, Any]) -> bytes:
 def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
     """The pair view alone, with its texts."""
     spec = _spec(meta)
-    return _page("pair.html", _PAIR_STYLES, (*_PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
+    return _page("pair.html", PAIR_STYLES, (*PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
 
 
 def asking_page() -> bytes:
     """The page on which pairs are judged; it asks the server that it comes from for them, and for nothing else."""
-    scripts_, styles_ = (*_PAIR_SCRIPTS, "tune"), (*_PAIR_STYLES, "tune")
+    scripts_, styles_ = (*SIDES_SCRIPTS, "tune"), (*PAIR_STYLES, "tune")
     return _page("tune.html", styles_, scripts_, connect="connect-src 'self'; ", meta={"title": "neardup tune"})
 
 
@@ -107,7 +105,7 @@ def _environment() -> Environment:
         cut=_cut,
         exact="{:.10g}".format,  # a threshold as it was given
         share=lambda value: f"{float(_cut(value)) * 100:.1f}%",
-        seen=_seen,
+        seen=lambda text: Markup(seen_line(text)),
         data=lambda value: Markup(json_bytes(value).decode("utf-8")),
     )
     return made
@@ -133,16 +131,3 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return _cut(value, 6).rstrip("0").rstrip(".")
     return str(value)
-
-
-def _seen(text: object) -> Markup:
-    """One line of text for markup, with the characters that are not seen, and tabs and line breaks, by name.
-
-    Joiners stay as they are: which of them shape what is seen, only the scripts of a page can tell.
-    """
-    return Markup("").join(
-        Markup('<span class="hidden" data-name="{}"></span>').format(name_of(char))
-        if (is_unseen(char) or char in "\t\n") and char not in "\u200c\u200d"
-        else escape(char)
-        for char in str(text)
-    )

@@ -1,19 +1,10 @@
 // The page of the service: a text in, the similar documents out, with what they share marked.
 //
-// Behind the scripts that the pages of a report have too (dom.js, text.js): what makes elements, shows texts as they are
-// and counts their code points is there.
+// Behind the scripts that the pages of a report have too: how two texts are shown is there (sides.js).
 
-const { appendText, byId, colour, count, make, many, named, points, snap, strip } = window.neardup;
+const { byId, count, make, many, named, points, sideBySide } = window.neardup;
 
 const SHORT = 4000; // units: a text of so many is shown as a whole
-const LARGE = 200_000; // units: of a text of more, all is shown only after a step between, for it takes seconds
-// How much of a longer text is shown, by steps: units on either side of a passage and at its ends, and passages.
-const STEPS = [
-  { around: 250, most: 200 },
-  { around: 5000, most: 500 },
-  { around: Infinity, most: Infinity },
-];
-const ALL = STEPS.length - 1;
 const OPEN_HITS = 3;
 const MOST_FILE = 8 * 1024 * 1024;
 
@@ -38,189 +29,25 @@ function tell(message, isError = false) {
   place.classList.toggle("is-error", isError);
 }
 
-// ---- places ----------------------------------------------------------------------------------------------------
-
-// Spans of code points, rising, as spans of UTF-16 units.
-function toUnits(whole, spans) {
-  const places = window.neardup.toUnits(whole, spans.flat());
-  return spans.map((_, i) => [places[2 * i], places[2 * i + 1]]);
-}
-
-function covered(spans) {
-  return spans.reduce((sum, [start, end]) => sum + end - start, 0);
-}
-
-// ---- one text with its marks -----------------------------------------------------------------------------------
-
-class Pane {
-  // name: begins the ids of the marks; spans in units; colours: one for each span.
-  constructor(whole, spans, { name, label, colours }) {
-    this.whole = whole;
-    this.spans = spans;
-    this.name = name;
-    this.colours = colours;
-    this.isLong = whole.length > SHORT;
-    this.step = this.isLong ? 0 : ALL;
-    this.first = 0; // of the passages that are shown
-    this.marks = [];
-    this.other = null;
-    this.partners = [];
-    this.box = make("div", {
-      class: "text", dir: "auto", role: "group", tabindex: 0, "aria-label": label,
-      onclick: (event) => this.clicked(event), onkeydown: (event) => this.moved(event),
-    });
-  }
-
-  // What is shown: [start, end, span or -1, is it a gap].
-  pieces() {
-    const { around, most } = STEPS[this.step];
-    const pieces = [];
-    const cut = (start, end, mark, before, behind) => {
-      if (start === end) return;
-      const from = before ? snap(this.whole, Math.min(end, start + around)) : start;
-      const to = behind ? snap(this.whole, Math.max(start, end - around)) : end;
-      if (this.step === ALL || to - from < around) {
-        pieces.push([start, end, mark, false]);
-        return;
-      }
-      if (from > start) pieces.push([start, from, mark, false]);
-      pieces.push([from, to, mark, true]);
-      if (to < end) pieces.push([to, end, mark, false]);
-    };
-    const last = Math.min(this.spans.length, this.first + most);
-    let place = 0;
-    for (let i = this.step === ALL ? 0 : this.first; i < last; i++) {
-      const [start, end] = this.spans[i];
-      cut(place, start, -1, place > 0, true);
-      cut(start, end, i, true, true);
-      place = end;
-    }
-    cut(place, this.whole.length, -1, true, false);
-    return pieces;
-  }
-
-  render(step = this.step) {
-    this.step = this.isLong ? step : ALL;
-    this.marks = this.spans.map(() => []);
-    const drawn = document.createDocumentFragment();
-    for (const [start, end, mark, isGap] of this.pieces()) {
-      if (isGap) drawn.append(this.gap(points(this.whole, start, end)));
-      else if (mark < 0) appendText(drawn, this.whole, start, end);
-      else drawn.append(this.mark(mark, start, end));
-    }
-    this.box.replaceChildren(drawn);
-    const first = this.marks.find((parts) => parts.length);
-    if (first) first[0].tabIndex = 0;
-  }
-
-  // The step after this one: back to the first after the last.
-  next() {
-    if (this.step === 0) return this.whole.length > LARGE ? 1 : ALL;
-    return this.step === ALL ? 0 : ALL;
-  }
-
-  gap(length) {
-    return make("button", {
-      type: "button", class: "gap", "aria-label": `${many(length, "character is", "characters are")} not shown. Show more.`,
-      onclick: () => {
-        this.render(this.next());
-        this.box.focus();
-      },
-    }, `… ${many(length, "character")} …`);
-  }
-
-  mark(i, start, end) {
-    const part = make("a", {
-      class: `mark ${colour(this.colours[i])}`, id: this.marks[i].length ? null : `${this.name}${i}`, tabindex: -1, "data-mark": i,
-      href: `#${this.other.name}${this.partners[i]}`, title: `passage ${i + 1} of ${this.spans.length}: see it in the other text`,
-    });
-    appendText(part, this.whole, start, end);
-    this.marks[i].push(part);
-    return part;
-  }
-
-  // The parts of a mark, drawn now if they were left out.
-  reveal(i) {
-    if (!this.marks[i].length) {
-      this.first = Math.max(0, i - Math.floor(STEPS[this.step].most / 2));
-      this.render();
-    }
-    return this.marks[i];
-  }
-
-  focus(i) {
-    for (const parts of this.marks) if (parts.length) parts[0].tabIndex = -1;
-    const parts = this.reveal(i);
-    parts[0].tabIndex = 0;
-    parts[0].focus({ preventScroll: true });
-    parts[0].scrollIntoView({ block: "center", inline: "nearest" });
-    return parts;
-  }
-
-  clicked(event) {
-    const part = event.target.closest(".mark");
-    if (!part) return;
-    event.preventDefault();
-    for (const old of document.querySelectorAll(".is-partner")) old.classList.remove("is-partner");
-    const parts = this.other.focus(this.partners[Number(part.dataset.mark)]);
-    void this.box.offsetWidth; // so that the flash begins anew when the same passage is asked for again
-    for (const one of parts) one.classList.add("is-partner");
-  }
-
-  moved(event) {
-    const part = event.target.closest(".mark");
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!part || !step || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    const i = Number(part.dataset.mark) + step;
-    if (i in this.spans) this.focus(i);
-  }
-}
-
 // ---- hits ------------------------------------------------------------------------------------------------------
 
-function texts(query, hit, place) {
-  const queryUnits = toUnits(query, hit.query_marks ?? []);
-  const hitUnits = toUnits(hit.text, hit.marks ?? []);
-  const [there, back] = [hit.links ?? [], hit.back_links ?? []];
-  const left = new Pane(query, queryUnits, {
-    name: `q${place}-`, label: "Your text, shared passages marked", colours: there,
-  });
-  const right = new Pane(hit.text, hitUnits, {
-    name: `d${place}-`, label: "The document, shared passages marked", colours: hitUnits.map((_, j) => j),
-  });
-  [left.other, left.partners, right.other, right.partners] = [right, there, left, back];
-  const where = (pane) => strip(pane.spans, pane.whole.length, pane.colours, { class: "strip", "aria-hidden": "true" });
-  const side = (title, pane) => make("div", { class: "side" }, title, where(pane), pane.box);
-  const box = make("div", {}, make("div", { class: "texts" },
-    side(make("h3", {}, "Your text"), left),
-    side(make("h3", {}, "Document ", named(hit.id)), right),
-  ));
-  if (left.isLong || right.isLong) box.append(steps([left, right]));
-  for (const pane of [left, right]) pane.render();
-  return box;
-}
+const asText = (whole) => ({ characters: points(whole), pieces: whole ? [[0, whole]] : [] });
 
-function steps(panes) {
-  const names = ["Show the passages only", "Show more of both texts", "Show all of both texts"];
-  const next = () => Math.max(...panes.filter((pane) => pane.isLong).map((pane) => pane.next()));
-  const button = make("button", {
-    type: "button",
-    onclick: () => {
-      const step = next();
-      for (const pane of panes) pane.render(step);
-      button.textContent = names[next()];
-    },
-  }, names[next()]);
-  return make("div", { class: "more" }, button);
+function texts(query, hit) {
+  const both = [query, hit.text].map(asText);
+  const passages = { a: hit.query_marks ?? [], b: hit.marks ?? [], links: hit.links ?? [], back: hit.back_links ?? [] };
+  const [a, b] = ["Your text", String(hit.id)].map((id, k) => ({ id, characters: both[k].characters }));
+  const isOnlyShared = Math.max(query.length, hit.text.length) > SHORT && passages.a.length > 0;
+  const { tools, texts: box } = sideBySide({ a, b, texts: both, pair: { passages }, isOnlyShared });
+  return make("div", { class: "found" }, tools, box);
 }
 
 function aboutHit(query, hit) {
   const marks = hit.marks ?? [];
   if (!marks.length) return "No shared passage.";
+  const covered = (spans) => spans.reduce((sum, [start, end]) => sum + end - start, 0);
   const shareOf = (value, spans) => percent(covered(spans) / points(value));
-  const shares = `${shareOf(query, hit.query_marks)} of your text, ${shareOf(hit.text, marks)} of the document`;
-  return `${many(Math.max(marks.length, hit.query_marks.length), "shared passage")}: ${shares}`;
+  return `${shareOf(query, hit.query_marks)} of your text stands in it, ${shareOf(hit.text, marks)} of it stands in your text`;
 }
 
 function drawHit(query, hit, place) {
@@ -228,7 +55,7 @@ function drawHit(query, hit, place) {
   const similarity = hit.similarity === null ? "unchecked" : percent(hit.similarity);
   const summary = make("summary", {},
     make("span", { class: "id-line" }, named(hit.id)),
-    make("span", { class: "bar", "aria-hidden": "true" }, fill),
+    make("span", { class: "sim-bar", "aria-hidden": "true" }, fill),
     make("span", { class: "share", title: "Jaccard similarity of the shingles of the two texts" }, similarity),
     make("span", { class: "about" }, aboutHit(query, hit)),
   );
@@ -237,7 +64,7 @@ function drawHit(query, hit, place) {
   details.addEventListener("toggle", () => {
     if (details.open && !isDrawn) {
       isDrawn = true;
-      details.append(texts(query, hit, place));
+      details.append(texts(query, hit));
     }
   });
   details.open = place < OPEN_HITS;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,8 +86,14 @@ class Comparison:
         }
 
 
-def pair_page(found: Comparison, names: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What ``write_pair`` is given: the facts, and the two texts with their passages."""
+def pair_page(
+    found: Comparison, names: tuple[str, str], about: Sequence[Mapping[str, Any]] = ({}, {})
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What ``write_pair`` is given: the facts, and the two texts with their passages.
+
+    ``about`` is what is known of some documents only: ``pages``, where each begins in code points, and ``file``, the
+    address of the file.
+    """
     size_a, size_b, common = found.sizes
     meta = {
         "title": " and ".join(_short(names)),
@@ -111,8 +118,8 @@ def pair_page(found: Comparison, names: tuple[str, str]) -> tuple[dict[str, Any]
     spans = found.passages.a[:LISTED], found.passages.b[:LISTED]
     page = {
         "members": [
-            {"id": name, "characters": len(text), "text": place}
-            for place, (name, text) in enumerate(zip(names, found.texts, strict=True))
+            {"id": name, "characters": len(text), "text": place, **more}
+            for place, (name, text, more) in enumerate(zip(names, found.texts, about, strict=True))
         ],
         "texts": [text_data(text, marks, most=PAGE_CHARACTERS) for text, marks in zip(found.texts, spans, strict=True)],
         "pair": {"a": 0, "b": 1, **pair_data(found.passages, (len(first), len(second)), measure="jaccard")},

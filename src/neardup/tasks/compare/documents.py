@@ -29,6 +29,10 @@ class Document:
     """The path or the id that it was asked for by."""
     content: str | list[str]
     """The text, or the items of a set."""
+    pages: tuple[int, ...] = ()
+    """Where each page of the text begins, in code points, if it has pages."""
+    file: str | None = None
+    """The file that it is the only document of."""
 
 
 def read_document(path: str | Path, options: InputOptions | None = None, *, item: bool) -> Document:
@@ -44,21 +48,24 @@ def read_document(path: str | Path, options: InputOptions | None = None, *, item
     as_set = item and kind not in ("text", DOCUMENT)
     options = replace(options, input_format="text") if kind == "text" else options
     reader = open_inputs(Path(given), options, item=as_set)
-    found: list[tuple[int | str, str | list[str]]] = []
+    found: list[tuple[int | str, str | list[str], tuple[int, ...]]] = []
     for task in reader.tasks():
         batch = task()
         ids = ids_of(batch)
-        found += [(ids[i], _content(batch.documents, i, as_set)) for i in range(min(2, len(ids)))]
+        found += [
+            (ids[i], _content(batch.documents, i, as_set), batch.pages.get(i, ())) for i in range(min(2, len(ids)))
+        ]
         if len(found) > 1:
             name = "standard input" if given == "-" else given
-            shown = ", ".join(repr(str(id)) for id, _ in found[:2])
+            shown = ", ".join(repr(str(id)) for id, *_ in found[:2])
             raise InputError(
                 f"{name} holds more than one document ({shown} …). Give two files of one document each, or "
                 "the collection with --in and two ids."
             )
     if not found:
         raise InputError(f"{given} holds no document. Give a file with a text.")
-    return Document(given, found[0][1])
+    pages = found[0][2] if not item else ()  # a set is shown as its items
+    return Document(given, found[0][1], pages, None if given == "-" else given)
 
 
 def pick_documents(

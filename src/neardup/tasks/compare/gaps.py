@@ -1,4 +1,4 @@
-"""Between shared passages: which ones belong together, and the words that changed in a small gap.
+"""Between shared passages: which of them follow each other in both texts, and the words that changed in a small gap.
 
 What is marked as shared is decided by shingles alone (``neardup.engine.results.passages``); the words here are beside
 that, so that a reader sees what was put in place of what.
@@ -19,29 +19,6 @@ GAP_WORDS = 40
 BUDGET = 4_000_000
 """Pairs of words that are held against each other in one comparison; about a second."""
 _WORD = re.compile(r"\w+|[^\w\s]")
-
-
-def groups(passages: Passages) -> tuple[list[int], list[int]]:
-    """A number for each run of either text, from 1 in the order of the first text; linked runs have the same.
-
-    A link can be one-sided: of two copies in one text, both lead to the one in the other. So a number stands for all
-    runs that links join.
-    """
-    runs = len(passages.a)
-    parent = list(range(runs + len(passages.b)))
-
-    def root(run: int) -> int:
-        while parent[run] != run:
-            parent[run] = parent[parent[run]]
-            run = parent[run]
-        return run
-
-    for left, right in passages.linked:
-        one, other = root(left), root(runs + right)
-        parent[max(one, other)] = min(one, other)
-    numbers: dict[int, int] = {}
-    numbered = [numbers.setdefault(root(run), len(numbers) + 1) for run in range(len(parent))]
-    return numbered[:runs], numbered[runs:]
 
 
 def chain(passages: Passages) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,10 +19,12 @@ from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, count_pairs, link_at, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits
+from neardup.tasks.report.files import file_links
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, list_clusters, make_pages
 from neardup.tasks.report.report_input import ReportInput
+from neardup.types import I64
 
 DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
 """Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""
@@ -87,7 +89,7 @@ def build(
         thresholds = steps(run.spec.threshold, rows)
         count = count_pairs(basis, origins, thresholds)
         linked = link_at(basis, thresholds)
-    contents, budget = _contents(basis, origins, limit)
+    contents, budget = _contents(basis, origins, limit, file_links(basis, output, single_file=single_file))
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
     summary, faults = basis.summary(count.total), run.provenance.faults[:FAULTS_SHOWN]
@@ -141,7 +143,9 @@ def build(
     return Reported(written.path, written.files, written.bytes, basis.summary(count.total))
 
 
-def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[Contents, int]:
+def _contents(
+    basis: ReportInput, origins: Origins | None, limit: int, link: Callable[[I64], dict[int, str]]
+) -> tuple[Contents, int]:
     """What the pages are made of, and the bytes that they may have."""
     run, collection = basis.run, basis.search.collection
     groups = order_clusters(basis.found.members)
@@ -151,7 +155,7 @@ def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[
         paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget)
         mates = find_mates(basis.found.pairs, paged.shown, len(collection))
         originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))
-    return Contents(basis, groups, listed, origins, paged, mates, originals), budget
+    return Contents(basis, groups, listed, origins, paged, mates, originals, link(originals.rows)), budget
 
 
 def _sources(origins: Origins | None, count: Count) -> dict[str, Any] | None:

@@ -86,6 +86,8 @@ class Originals:
     """Of each text that is kept."""
     openings: list[str]
     """The beginnings that were asked for, by row."""
+    pages: dict[int, tuple[int, ...]]
+    """Where the pages begin of the texts that have pages, by row."""
     is_items: bool
 
     def lengths(self, rows: I64) -> list[int]:
@@ -123,31 +125,37 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
     """
     wanted = np.union1d(rows, keepers)
     is_items = collection.spec.shingle.kind == "item"
-    found = Originals(rows, BlobStore("texts", run.space, part=0.2), [], [], is_items)
+    found = Originals(rows, BlobStore("texts", run.space, part=0.2), [], [], {}, is_items)
     run.observer.stage("again", run.reader.total_bytes, "bytes")
 
-    def check(picked: tuple[Documents, I64, int]) -> tuple[Documents, I64, int]:
+    def check(picked: _Picked) -> _Picked:
         _check_same(run, collection, picked[0], picked[1])
         return picked
 
     threads = run.space.budget.threads(run.threads)
-    for documents, mine, consumed in in_order(check, _picked(run, wanted, threads), threads=threads):
+    for documents, mine, consumed, pages in in_order(check, _picked(run, wanted, threads), threads=threads):
         run.observer.advance(consumed)
         wholes = [documents.blob(i) for i in np.flatnonzero(np.isin(mine, rows)).tolist()]
         found.blobs.add(wholes)
         found.characters += [len(as_text(blob, is_items=is_items)) for blob in wholes]
+        found.pages |= {row: starts for row, starts in pages.items() if not is_items}
         opened = np.flatnonzero(np.isin(mine, keepers)).tolist()
         found.openings += [_opening(documents.blob(i), is_items) for i in opened]
     return found
 
 
-def _picked(run: Run, wanted: I64, threads: int) -> Iterator[tuple[Documents, I64, int]]:
-    """The documents wanted of each batch, their rows, and the bytes of input that it stands for."""
+_Picked = tuple[Documents, I64, int, dict[int, tuple[int, ...]]]
+
+
+def _picked(run: Run, wanted: I64, threads: int) -> Iterator[_Picked]:
+    """The documents wanted of each batch, their rows, the bytes of input that it stands for, and pages by row."""
     first = 0
     for batch in in_order(lambda task: task(), run.reader.tasks(), threads=threads):
         end = first + len(batch.documents)
         mine = wanted[slice(*np.searchsorted(wanted, (first, end)).tolist())]
-        yield Documents.from_bytes(batch.documents.blob(i) for i in (mine - first).tolist()), mine, batch.consumed
+        at = (mine - first).tolist()
+        pages = {first + i: batch.pages[i] for i in at if i in batch.pages}
+        yield Documents.from_bytes(batch.documents.blob(i) for i in at), mine, batch.consumed, pages
         first = end
     if first != len(run.provenance.ids):
         raise InputChanged(

@@ -97,6 +97,8 @@ class Contents:
     paged: PagedClusters
     mates: Mates
     originals: Originals
+    files: dict[int, str]
+    """Addresses of files that are one document each, from the page on, by row."""
 
     def jobs(self, most: int) -> Iterator[list[Job]]:
         """The clusters of each chunk of pages, which takes about ``most`` bytes."""
@@ -130,8 +132,15 @@ class Contents:
                 "keeper": 0,
                 "size": size,
                 "members": [
-                    {"id": id, "source": source, "characters": characters, "similarity": s, "kind": KINDS[kind]}
-                    for id, source, characters, s, kind in zip(*columns, strict=True)
+                    {
+                        "id": id,
+                        "source": source,
+                        "characters": characters,
+                        "similarity": s,
+                        "kind": KINDS[kind],
+                        **self._about(row),
+                    }
+                    for id, source, characters, s, kind, row in zip(*columns, each.rows.tolist(), strict=True)
                 ],
                 "left_out": size - len(each),
                 "similarities": [list(pair) for pair in [*with_keeper, *compared.get(number, found)]],
@@ -139,6 +148,11 @@ class Contents:
             }
             jobs.append(Job(number, cluster, self._texts(number, pairs), pairs, number in compared))
         return jobs
+
+    def _about(self, row: int) -> dict[str, Any]:
+        """What is known of some documents only: where their pages begin, and the file that is one of them."""
+        about = {"pages": self.originals.pages.get(row), "file": self.files.get(row)}
+        return {name: value for name, value in about.items() if value is not None}
 
     def _texts(self, number: int, pairs: list[Trio]) -> list[str | None]:
         """The texts of the members shown; where they are very long in all only those of pairs that have a page."""

@@ -3,10 +3,10 @@
   "use strict";
 
   document.addEventListener("DOMContentLoaded", () => {
-    const [meta, page] = [n.parse("meta"), n.parse("page")];
-    const { pair, members, texts } = page;
+    n.meta = n.parse("meta");
+    const { pair, members, texts } = n.parse("page");
     const [a, b] = [members[pair.a], members[pair.b]];
-    const view = n.pairView({ measure: meta.measure, a, b, texts: [texts[a.text], texts[b.text]], pair });
-    n.byId("view").append(view);
+    const more = [n.byId("measures")]; // they stand in the page for those who have no scripts
+    n.byId("view").append(n.pairView({ measure: n.meta.measure, a, b, texts: [texts[a.text], texts[b.text]], pair, more }));
   });
 })(window.neardup);

@@ -1,116 +1,90 @@
-// The view of a pair: two texts side by side, what they share marked, and the measures in words.
+// The view of a pair: how much of each text stands in the other, both texts, the list of passages and the measures.
 (function (n) {
   "use strict";
 
-  // data: {measure, a, b: members (id, source name, characters), texts: [TEXT, TEXT], pair: PAIR}
-  function pairView({ measure, a, b, texts, pair, crossing = null }) {
-    const { passages } = pair;
-    const partners = [known(passages.links, passages.b), known(passages.back, passages.a)];
-    const colours = families(...partners);
-    const left = new n.Pane(texts[0], passages.a, {
-      label: "First text, shared passages marked", partners: partners[0], colours: colours[0],
-    });
-    const right = new n.Pane(texts[1], passages.b, {
-      label: "Second text, shared passages marked", partners: partners[1], colours: colours[1],
-    });
-    [left.other, right.other] = [right, left];
-    const differing = n.compareGaps(left, right);
-    const view = n.make("article", { class: "pair" },
+  let numbers = 0; // of panels, for ids
+
+  // data: {measure, a, b: members (id, source name, characters, pages, file), texts: [TEXT, TEXT], pair: PAIR,
+  // crossing: what leads to other pairs, more: what else stands beside the measures}
+  function pairView({ measure, a, b, texts, pair, crossing = null, more = [] }) {
+    const template = n.pageTemplate();
+    const shown = n.sideBySide({ a, b, texts, pair, template });
+    const { left, right } = shown;
+    const lede = n.make("p", { class: "lede" });
+    const list = n.passageList({ left, right, template, onchange: () => update() });
+    const update = () => {
+      shown.update();
+      list.update();
+      lede.replaceChildren(...verdict(pair, [a, b], [left, right], template));
+      n.say(lede.textContent);
+    };
+    lede.replaceChildren(...verdict(pair, [a, b], [left, right], template));
+    const panels = [
+      panel("passages", "Passages", longest(pair, left, right), list.view),
+      panel("measures", "Measures", inWords(measure, pair, a, b), ...more),
+    ];
+    shown.tools.append(n.make("div", { class: "openers" }, ...panels.map((one) => one.button)));
+    exclusive(panels);
+    return n.make("article", { class: "pair is-page" },
       n.make("header", { class: "pair-head" },
         n.make("h1", { tabindex: -1 }, n.brief(a.id), " and ", n.brief(b.id)),
         crossing),
-      verdict(pair, a, b),
-      figures(measure, pair, () => showLongest(left, right, pair)),
-      tools(left, differing),
-      n.make("div", { class: "texts" }, side("A", a, left), side("B", b, right)),
+      lede,
+      shown.tools,
       left.spans.length < pair.runs[0] || right.spans.length < pair.runs[1] ? cutShort(left, right, pair) : null,
-      inWords(measure, pair, a, b),
-    );
-    const toggle = view.querySelector("#differences");
-    toggle?.addEventListener("change", () => view.classList.toggle("is-plain", !toggle.checked));
-    left.render();
-    right.render();
-    return view;
-  }
-
-  // Partners as they are given; none where a list was cut short before it.
-  const known = (links, spans) => links.map((j) => (j < spans.length ? j : -1));
-
-  // A passage and its partner have one colour, and so have all that are tied by partners. Numbered as they come in A.
-  function families(there, back) {
-    const parent = [...there, ...back].map((_, at) => at);
-    const root = (at) => {
-      while (parent[at] !== at) at = parent[at] = parent[parent[at]];
-      return at;
-    };
-    there.forEach((j, i) => { if (j >= 0) parent[root(i)] = root(there.length + j); });
-    back.forEach((i, j) => { if (i >= 0) parent[root(there.length + j)] = root(i); });
-    const numbers = new Map();
-    const colour = (at) => {
-      const one = root(at);
-      if (!numbers.has(one)) numbers.set(one, numbers.size);
-      return numbers.get(one);
-    };
-    return [there.map((_, i) => colour(i)), back.map((_, j) => colour(there.length + j))];
-  }
-
-  function verdict(pair, a, b) {
-    if (!pair.passages.a.length) return n.make("p", { class: "lede" }, "The two texts share no passage.");
-    return n.make("p", { class: "lede" },
-      `${n.share(pair.covered[0])} of A and ${n.share(pair.covered[1])} of B are in both texts.`);
-  }
-
-  function figures(measure, pair, onlongest) {
-    const figure = (label, value, extra = null) => n.make("div", {}, n.make("dt", {}, label), n.make("dd", {}, value, extra));
-    const [length] = pair.longest;
-    const button = length ? n.make("button", { type: "button", class: "small", onclick: onlongest }, "show") : null;
-    return n.make("dl", { class: "figures" },
-      measure === "containment" ? figure("Containment", n.cut(pair.similarity)) : figure("Jaccard similarity", n.cut(pair.jaccard)),
-      figure("A contained in B", n.cut(pair.a_in_b)),
-      figure("B contained in A", n.cut(pair.b_in_a)),
-      figure("Longest passage", n.make("span", {}, n.count(length), n.make("small", {}, length === 1 ? " character " : " characters ")), button),
+      n.make("div", { class: "workplace" }, shown.texts, ...panels.map((one) => one.view)),
     );
   }
 
-  function showLongest(left, right, pair) {
-    const [, inA, inB] = pair.longest;
+  // How much of each text stands in the other. The shares are of characters; what is ignored is not shared.
+  function verdict(pair, members, panes, template) {
+    if (!pair.passages.a.length) return ["The two texts share no passage."];
+    const shares = members.map((member, k) => {
+      const ignored = panes[k].spans.reduce((sum, [start, end]) => sum + end - start, 0) - panes[k].shared;
+      return ignored ? Math.max(0, pair.covered[k] - ignored / member.characters) : pair.covered[k];
+    });
+    const isLess = panes.some((pane) => pane.spans.some(([start, end], i) => pane.kept[i] < end - start));
+    const share = (k) => n.make("strong", {}, n.share(shares[k]));
+    return [share(0), " of A stands in B, ", share(1), " of B stands in A", template && isLess ? ", without what is ignored." : "."];
+  }
+
+  // A part beside the texts that a button opens.
+  function panel(name, label, ...children) {
+    const id = `${name}-${++numbers}`;
+    const view = n.make("section", { class: `panel panel-${name}`, id, hidden: true, tabindex: 0, "aria-label": label },
+      n.make("h2", {}, label), ...children);
+    const button = n.make("button", { type: "button", class: "opener", "aria-expanded": "false", "aria-controls": id }, label);
+    return { view, button };
+  }
+
+  // One panel is open at a time; Escape closes it.
+  function exclusive(panels) {
+    const show = (one) => {
+      for (const each of panels) {
+        each.view.hidden = each !== one;
+        each.button.setAttribute("aria-expanded", String(each === one));
+      }
+    };
+    for (const one of panels) {
+      one.button.addEventListener("click", () => show(one.view.hidden ? one : null));
+      one.view.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        show(null);
+        one.button.focus();
+      });
+    }
+  }
+
+  function longest(pair, left, right) {
+    const [length, inA, inB] = pair.longest;
+    if (!length) return null;
     const at = (spans, place) => spans.findIndex(([start, end]) => start <= place && place < end);
-    const [i, j] = [at(left.spans, inA), at(right.spans, inB)];
-    right.show(j);
-    left.show(i, { focus: true });
-  }
-
-  function tools(left, differing) {
-    const total = left.spans.length;
-    const { held } = left;
-    const told = n.make("output", { class: "passage-now", "aria-live": "off" }, n.many(total, "passage"));
-    const go = (step) => {
-      const at = held.indexOf(left.current);
-      const to = at < 0 ? (step > 0 ? 0 : held.length - 1) : (at + step + held.length) % held.length;
-      left.jump(held[to], { stay: true });
+    const show = () => {
+      right.show(at(right.spans, inB));
+      left.show(at(left.spans, inA), { focus: true });
     };
-    left.onshow = (i) => { told.textContent = `passage ${n.count(i + 1)} of ${n.count(total)}`; };
-    const step = (by, name, sign) =>
-      n.make("button", { type: "button", class: "step", disabled: !held.length, "aria-label": `${name} passage`, onclick: () => go(by) }, sign);
-    const toggle = n.make("label", { class: "check" },
-      n.make("input", { type: "checkbox", id: "differences", checked: true }), " Changed words in small gaps");
-    return n.make("div", { class: "tools" },
-      n.make("div", { class: "walk", role: "group", "aria-label": "Passages" }, step(-1, "Previous", "‹"), told, step(1, "Next", "›")),
-      differing ? toggle : null,
-      n.make("p", { class: "hint" }, "Click a passage, or press Enter on it, to see it in the other text. Arrow keys move from passage to passage."));
-  }
-
-  function side(letter, member, pane) {
-    const left = pane.spans.length - pane.held.length;
-    const passages = n.many(pane.spans.length, "passage") + (left ? `, ${n.count(left)} of them not on this page` : "");
-    const about = [member.source, n.many(member.characters, "character"), passages].filter(Boolean);
-    const lost = n.make("p", { class: "lost", role: "status" });
-    pane.onlost = () => { lost.textContent = "This passage is not among the parts of the text that this page has."; };
-    pane.box.addEventListener("scroll", () => { lost.textContent = ""; });
-    return n.make("section", { class: "side", "aria-label": `Text ${letter}` },
-      n.make("h2", { class: "side-name" }, n.make("span", { class: "letter" }, letter), " ", n.named(member.id)),
-      n.make("p", { class: "about" }, n.appendText(n.make("bdi"), about.join(" · "))),
-      pane.strip(), lost, pane.box);
+    return n.make("p", { class: "longest" }, `The longest has ${n.many(length, "character")}. `,
+      n.make("button", { type: "button", class: "small", onclick: show }, "Show the longest"));
   }
 
   function cutShort(left, right, pair) {
@@ -124,17 +98,14 @@
     const union = sizeA + sizeB - common;
     const lines = [
       `Jaccard similarity ${n.cut(pair.jaccard)}: of the ${n.many(union, "distinct shingle")} that A and B have together, ${n.count(common)} ${common === 1 ? "is" : "are"} in both.`,
-      `${n.share(pair.a_in_b)} of the ${n.many(sizeA, "shingle")} of A are in B, and ${n.share(pair.b_in_a)} of the ${n.many(sizeB, "shingle")} of B are in A.`,
+      `Containment ${n.cut(pair.a_in_b)} of A in B: the share of the ${n.many(sizeA, "distinct shingle")} of A that B has too. ${n.cut(pair.b_in_a)} of B in A, which has ${n.many(sizeB, "distinct shingle")}.`,
       `The marked passages cover ${n.share(pair.covered[0])} of the ${n.many(a.characters, "character")} of A and ${n.share(pair.covered[1])} of the ${n.many(b.characters, "character")} of B.`,
     ];
     if (measure === "containment") {
       lines.unshift(`Containment ${n.cut(pair.similarity)}: the share of the smaller set of shingles that the larger one has too.`);
     }
-    if (pair.longest[0]) lines.push(`The longest passage has ${n.many(pair.longest[0], "character")}.`);
     lines.push("A character is marked exactly when a shingle that both texts have covers it: what is marked is what was counted.");
-    return n.make("section", { class: "block", "aria-labelledby": "h-words" },
-      n.make("h2", { id: "h-words" }, "In words"),
-      n.make("ul", { class: "limits" }, ...lines.map((line) => n.make("li", {}, line))));
+    return n.make("ul", { class: "limits" }, ...lines.map((line) => n.make("li", {}, line)));
   }
 
   Object.assign(n, { pairView });

@@ -2,6 +2,7 @@
 //
 // A long text is drawn in part: what is far from a passage is folded, and of very many passages a stretch is drawn.
 // What the report itself left out is told as such. No more than DRAWN units stand in a pane unless they are asked for.
+// What a template has (template.js) is grey in a passage, and a passage of which nothing else is left is passed over.
 (function (n) {
   "use strict";
 
@@ -9,10 +10,12 @@
   const AROUND = 400; // units on either side of a passage that stay when a text is folded
   const INSIDE = 2500; // units at either end of a passage that stay
   const STEP = 20_000; // units that one more click draws
+  const CONTEXT = 80; // units on either side of a passage that stay when only what is shared is shown
 
   class Pane {
-    // text: {characters, pieces}; spans: code points, rising, apart; colours, partners: one for each span.
-    constructor(text, spans, { label, colours, partners }) {
+    // text: {characters, pieces}; spans: code points, rising, apart; colours, partners: one for each span;
+    // pages: where each page begins, in code points; template: what is not counted.
+    constructor(text, spans, { label, colours, partners, pages = [], template = null, isOnlyShared = false }) {
       this.characters = text.characters;
       this.spans = spans;
       this.colours = colours;
@@ -21,8 +24,15 @@
       this.only = new Map(); // by segment: ranges of units that the other text does not have there
       this.current = -1;
       this.marks = new Map();
+      this.pages = pages;
+      this.template = template;
+      this.isOnlyShared = isOnlyShared;
+      this.drawings = 0; // how often it was drawn
+      this.placed = -1; // where it was scrolled to by the page and not by its reader
       this.segments = segmentsOf(text, spans);
+      this.breaks = breaksOf(this.segments, pages);
       this.held = [...new Set(this.segments.map((one) => one.span))].filter((i) => i >= 0); // passages that the page has
+      this.grade();
       this.fold();
       this.box = n.make("div", {
         class: "text", dir: "auto", role: "group", tabindex: 0, "aria-label": label,
@@ -30,16 +40,54 @@
       });
     }
 
+    // What of each passage is no template, in ranges of units, and how many code points that is.
+    grade() {
+      this.kept = this.spans.map(([start, end]) => end - start);
+      for (const one of this.segments) {
+        if (one.span < 0) continue;
+        one.rest = this.template?.rest(one.whole, one.from, one.to) ?? null;
+        if (!one.rest) continue;
+        const left = one.rest.reduce((sum, [from, to]) => sum + n.points(one.whole, from, to), 0);
+        this.kept[one.span] -= one.points - left;
+      }
+      this.walked = this.held.filter((i) => this.kept[i] > 0);
+    }
+
+    // Grade and draw anew, for the template has changed.
+    regrade() {
+      this.grade();
+      if (this.isOnlyShared) this.fold();
+      this.strip();
+      this.render();
+    }
+
+    // Show only what is shared, with a little of what is around it; or all.
+    showOnlyShared(isOnly) {
+      this.isOnlyShared = isOnly;
+      this.fold();
+      this.render();
+    }
+
+    // The code points that are shared and no template, of all that the spans have.
+    get shared() {
+      return this.kept.reduce((sum, points) => sum + points, 0);
+    }
+
     // How much of each segment is drawn at first: its head and its tail in units, and from which segment on.
     fold() {
       const size = this.segments.reduce((sum, one) => sum + one.to - one.from, 0);
-      this.isFolded = size > DRAWN;
+      this.isFolded = this.isOnlyShared || size > DRAWN;
+      const last = this.segments.findLast((one) => !one.missing);
       for (const one of this.segments) {
-        const keep = one.span < 0 ? AROUND : INSIDE;
+        const isShared = one.span >= 0 && (!this.isOnlyShared || this.kept[one.span] > 0);
+        const keep = isShared ? INSIDE : this.isOnlyShared ? CONTEXT : AROUND;
         const length = one.to - one.from;
         one.head = one.tail = keep;
         if (!this.isFolded || length <= 3 * keep) [one.head, one.tail] = [length, 0];
-        else if (one.span < 0 && one.isFirst) one.head = 2 * keep;
+        else if (!isShared && this.isOnlyShared) {
+          if (one.isFirst) one.head = 0;
+          if (one === last) one.tail = 0;
+        } else if (!isShared && one.isFirst) one.head = 2 * keep;
       }
       this.first = 0;
       this.last = this.reach(0, 1);
@@ -60,6 +108,7 @@
     // The whole drawn anew, as far as it is unfolded.
     render() {
       this.marks = new Map();
+      this.drawings++;
       const drawn = document.createDocumentFragment();
       const sum = (part) => part.reduce((total, one) => total + one.points, 0);
       const before = this.segments.slice(0, this.first);
@@ -77,7 +126,13 @@
       this.first = Math.max(0, Math.min(first, this.segments.length - 1));
       this.last = this.reach(this.first, 1);
       this.render();
-      this.box.scrollTop = 0;
+      this.place(0);
+    }
+
+    // Scroll to a place, and know that it was not the reader who did.
+    place(top) {
+      this.box.scrollTop = top;
+      this.placed = this.box.scrollTop;
     }
 
     drawSegment(parent, one) {
@@ -91,13 +146,13 @@
         this.drawPart(parent, one, one.from, one.to);
         return;
       }
-      const from = n.snap(one.whole, one.from + one.head);
+      const from = one.head ? n.snap(one.whole, one.from + one.head) : one.from;
       const to = one.tail ? n.snap(one.whole, one.to - one.tail) : one.to;
       if (from >= to) {
         this.drawPart(parent, one, one.from, one.to);
         return;
       }
-      this.drawPart(parent, one, one.from, from);
+      if (from > one.from) this.drawPart(parent, one, one.from, from);
       parent.append(this.more(n.points(one.whole, from, to), () => {
         one.head += STEP;
         this.render();
@@ -113,20 +168,43 @@
       let from = start;
       for (const [a, b] of this.only.get(one) ?? []) {
         if (b <= start || a >= end) continue;
-        n.appendText(parent, one.whole, from, a);
-        parent.append(n.appendText(n.make("span", { class: "only", title: "only in this text" }), one.whole, a, b));
+        this.drawText(parent, one, from, a);
+        this.drawText(parent.appendChild(n.make("span", { class: "only", title: "only in this text" })), one, a, b);
         from = b;
+      }
+      this.drawText(parent, one, from, end);
+    }
+
+    // Text with the beginnings of pages. They are told by a label that is no text, so that what is copied has none.
+    drawText(parent, one, start, end) {
+      let from = start;
+      for (const [at, number] of this.breaks.get(one) ?? []) {
+        if (at < from || at >= end) continue;
+        n.appendText(parent, one.whole, from, at);
+        const name = `page ${n.count(number)}`;
+        parent.append(n.make("span", { class: "page-start", role: "img", "aria-label": name, "data-page": name }));
+        from = at;
       }
       n.appendText(parent, one.whole, from, end);
     }
 
     mark(one, start, end) {
       const i = one.span;
+      const isIgnored = this.kept[i] === 0;
+      const what = `Passage ${n.count(i + 1)} of ${n.count(this.spans.length)}`;
       const part = n.make("span", {
-        class: `mark ${n.colour(this.colours[i])}`, role: "button", tabindex: -1, "data-mark": i,
-        title: `Passage ${n.count(i + 1)} of ${n.count(this.spans.length)}: see it in the other text`,
+        class: `mark ${isIgnored ? "is-ignored" : n.colour(this.colours[i])}`, role: "button", tabindex: -1, "data-mark": i,
+        title: `${what}${isIgnored ? ", ignored" : ""}: see it in the other text`,
       });
-      n.appendText(part, one.whole, start, end);
+      let from = start;
+      for (const [a, b] of isIgnored ? [] : one.rest ?? []) {
+        if (b <= start || a >= end) continue;
+        if (a > from) this.drawText(part.appendChild(n.make("span", { class: "template" })), one, from, a);
+        this.drawText(part, one, Math.max(a, from), Math.min(b, end));
+        from = Math.min(b, end);
+      }
+      const isRest = one.rest && !isIgnored && from < end;
+      this.drawText(isRest ? part.appendChild(n.make("span", { class: "template" })) : part, one, from, end);
       if (!this.marks.has(i)) this.marks.set(i, []);
       this.marks.get(i).push(part);
       return part;
@@ -138,7 +216,7 @@
         onclick: () => {
           const top = this.box.scrollTop;
           call();
-          if (this.box.scrollTop) this.box.scrollTop = top;
+          if (this.box.scrollTop) this.place(top);
           this.box.focus({ preventScroll: true });
         },
       }, `… ${n.many(length, "character")} …`);
@@ -184,15 +262,15 @@
       const box = this.box.getBoundingClientRect();
       const top = parts[0].getBoundingClientRect().top - box.top;
       const height = Math.min(parts.at(-1).getBoundingClientRect().bottom - box.top - top, box.height * 0.8);
-      this.box.scrollTop += top + height / 2 - box.height / 2;
+      this.place(this.box.scrollTop + top + height / 2 - box.height / 2);
     }
 
     // Both texts at a passage of this one; the focus goes to the one that is named.
-    jump(i, { stay = false } = {}) {
+    jump(i, { stay = false, quiet = false } = {}) {
       const j = this.partners[i];
       if (stay || j < 0) {
         this.other.show(j);
-        this.show(i, { focus: true });
+        this.show(i, { focus: !quiet });
       } else {
         this.show(i);
         this.other.show(j, { focus: true });
@@ -209,33 +287,36 @@
       const part = event.target.closest(".mark");
       if (!part) return;
       const i = Number(part.dataset.mark);
-      const at = this.held.indexOf(i);
-      const last = this.held.length - 1;
+      const at = this.walked.indexOf(i);
+      const last = this.walked.length - 1;
       const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last }[event.key];
       if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
         this.jump(i);
       } else if (to !== undefined) {
         event.preventDefault();
-        if (to >= 0 && to <= last) this.jump(this.held[to], { stay: true });
+        if (to >= 0 && to <= last) this.jump(this.walked[to], { stay: true });
       }
     }
 
     // Where in the text the passages lie, as a strip. A click goes to the nearest.
     strip() {
-      const label = `${n.many(this.spans.length, "shared passage")} in ${n.many(this.characters, "character")}`;
-      const picture = n.strip(this.spans, this.characters, this.colours, { role: "img", "aria-label": label });
-      this.seen = n.make("span", { class: "seen" });
-      return n.make("div", { class: "strip", title: "Where the shared passages lie. Click to go there.",
-        onclick: (event) => this.pointed(event) }, picture, this.seen);
+      const { walked } = this;
+      const label = `${n.many(walked.length, "shared passage")} in ${n.many(this.characters, "character")}`;
+      const picture = n.strip(walked.map((i) => this.spans[i]), this.characters, walked.map((i) => this.colours[i]), { role: "img", "aria-label": label });
+      this.seen ??= n.make("span", { class: "seen" });
+      this.strips ??= n.make("div", { class: "strip", title: "Where the shared passages lie. Click to go there.",
+        onclick: (event) => this.pointed(event) });
+      this.strips.replaceChildren(picture, this.seen);
+      return this.strips;
     }
 
     pointed(event) {
-      if (!this.held.length) return;
+      if (!this.walked.length) return;
       const box = event.currentTarget.getBoundingClientRect();
       const place = ((event.clientX - box.left) / box.width) * this.characters;
       const far = ([start, end]) => Math.max(start - place, place - end, 0);
-      const best = this.held.reduce((near, i) => (far(this.spans[i]) < far(this.spans[near]) ? i : near));
+      const best = this.walked.reduce((near, i) => (far(this.spans[i]) < far(this.spans[near]) ? i : near));
       this.jump(best, { stay: true });
     }
 
@@ -285,6 +366,19 @@
     leftOut(text.characters);
     if (segments.length) segments[0].isFirst = true;
     return segments;
+  }
+
+  // The units at which pages begin inside of segments, with their numbers; the first page, with the text, has none.
+  function breaksOf(segments, pages) {
+    const breaks = new Map();
+    if (pages.length < 2) return breaks;
+    for (const one of segments) {
+      const inside = pages.flatMap((start, at) => (!one.missing && start >= one.start && start < one.end ? [at] : []));
+      if (!inside.length) continue;
+      const units = n.toUnits(one.whole.slice(one.from, one.to), inside.map((at) => pages[at]), one.start);
+      breaks.set(one, inside.map((at, k) => [one.from + units[k], at + 1]));
+    }
+    return breaks;
   }
 
   Object.assign(n, { Pane });

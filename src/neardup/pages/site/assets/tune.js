@@ -31,9 +31,8 @@
     const { members, texts } = pair;
     const [a, b] = members;
     open = turn;
-    const view = n.pairView({ measure: "jaccard", a, b, texts, pair: pair.pair });
-    view.classList.add("judged");
-    n.byId("view").replaceChildren(view);
+    const shown = n.sideBySide({ a, b, texts, pair: pair.pair });
+    n.byId("view").replaceChildren(n.make("div", { class: "pair is-page" }, shown.tools, n.make("div", { class: "workplace" }, shown.texts)));
     n.byId("question").textContent = "Are these duplicates, in the sense that you mean?";
     n.byId("count").textContent = `pair ${n.count(number)} of at most ${n.count(budget)}`;
     n.byId("bar").value = (number - 1) / budget;
