@@ -278,15 +278,24 @@ def _unknown(id: str) -> Problem:
     return Problem(404, f"there is no document {id!r}.", field="id")
 
 
+_PAGES = {"/": ("index.html",), "/docs": ("docs.html",), "/page.css": ("page.css",)} | {
+    "/page.js": ("service.js", "query.js", "browse.js", "statistics.js", "page.js"),
+    "/docs.js": ("service.js", "docs.js"),
+}
+"""Path of a page to the files that it is made of."""
+_SHARED = {
+    "/page.css": styles((*SIDES_STYLES, "views")),
+    "/page.js": scripts((*SIDES_SCRIPTS, "parts", "charts")),
+    "/docs.js": scripts(("dom", "text", "parts")),
+}
+"""What stands before it: scripts and styles of the pages of a report."""
+
+
 def page_file(path: str) -> bytes:
-    """What a path of the page gives. Its script and style stand with those that the pages of a report have too."""
-    name = path.removeprefix("/") or "index.html"
-    own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
-    if name == "page.js":
-        own = scripts(SIDES_SCRIPTS) + own
-    elif name == "page.css":
-        own = styles(SIDES_STYLES) + own
-    return own.encode("utf-8")
+    """What a path of the pages for people gives."""
+    folder = importlib.resources.files(__package__).joinpath("page")
+    own = "".join(folder.joinpath(name).read_text("utf-8") for name in _PAGES[path])
+    return (_SHARED.get(path, "") + own).encode("utf-8")
 
 
 def _sender(body: bytes, kind: bytes = JSON, headers: Headers = ()) -> Handler:

@@ -6,6 +6,7 @@ against the routes of ``app``, another the answers against this.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -39,6 +40,7 @@ _ABOUT = {
     504: "It was not done in time.",
     507: "The disk is full, or cannot be written.",
 }
+_FOX = {"id": "fox", "text": "the quick brown fox jumps over the lazy dog"}
 _WITH_BODY = (400, 408, 413, 415, 422)
 
 
@@ -113,6 +115,7 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
             {200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
             body={_JSON: forms},
+            examples={_JSON: {"text": "the quick brown fox", "top": 3, "nearest": True}},
             problems=(*_WITH_BODY, 504),
         ),
         "/documents": {
@@ -139,6 +142,7 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
                 },
                 parameters=_ADDING,
                 body={_JSON: _ref("Document"), _NDJSON: lines},
+                examples={_JSON: _FOX, _NDJSON: json.dumps(_FOX) + "\n"},
                 problems=(*_WITH_BODY, 403, 409, 504, 507),
             ),
         },
@@ -251,6 +255,7 @@ def _operation(
     *,
     parameters: list[dict[str, Any]] | None = None,
     body: dict[str, Any] | None = None,
+    examples: dict[str, Any] | None = None,
     problems: tuple[int, ...] = (),
     is_open: bool = False,
 ) -> dict[str, Any]:
@@ -261,7 +266,7 @@ def _operation(
     if parameters:
         told["parameters"] = parameters
     if body is not None:
-        told["requestBody"] = {"required": True, "content": _content(body)}
+        told["requestBody"] = {"required": True, "content": _content(body, examples)}
     every = [status for status in _BY_ANY if not (is_open and status == 401)]
     said = {status: {"description": text, "content": _content(kinds)} for status, (text, kinds) in answers.items()}
     said |= {status: _problem(status) for status in (*problems, *every)}
@@ -279,8 +284,9 @@ def _problem(status: int) -> dict[str, Any]:
     return told
 
 
-def _content(kinds: dict[str, Any]) -> dict[str, Any]:
-    return {kind: {"schema": schema} for kind, schema in kinds.items()}
+def _content(kinds: dict[str, Any], examples: dict[str, Any] | None = None) -> dict[str, Any]:
+    shown = {kind: {"example": example} for kind, example in (examples or {}).items()}
+    return {kind: {"schema": schema, **shown.get(kind, {})} for kind, schema in kinds.items()}
 
 
 def _ref(name: str) -> dict[str, str]:

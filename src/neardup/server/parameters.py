@@ -15,7 +15,7 @@ from neardup.server.wire import MOST_ID
 
 BOOLEANS = ("false", "true")
 ORDERS = ("oldest", "newest")
-PAGE_NUMBERS = {"after": (0, 2**62, None), "size": (1, 200, 50), "opening": (0, 1000, 200)}
+PAGE_NUMBERS = {"after": (0, 2**53 - 1, None), "size": (1, 200, 50), "opening": (0, 1000, 200)}
 """Parameters of a page of documents that are numbers: least, most, and what they are when absent."""
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
