@@ -310,6 +310,10 @@ def test_nothing_found_is_said_in_words(page, fake):
     assert message(page) == "No document of the index is at least 75% similar to this text."
     assert (fake.asked[0]["threshold"], fake.asked[0]["top"]) == (0.75, 3)
     assert page.run("return document.getElementById('results').hidden")
+    page.click("#to-nearest")
+    page.wait("return document.getElementById('message').textContent.includes('at all similar')")
+    assert fake.asked[1]["nearest"]
+    assert page.run("return document.getElementById('offer').hidden")
 
 
 def test_the_slider_begins_at_the_threshold_of_the_index(page, fake):

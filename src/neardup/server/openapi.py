@@ -51,7 +51,7 @@ def document(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
         "info": {
             "title": "neardup",
             "version": __version__,
-            "description": "Near-duplicates of a text in an index. Similarities are exact Jaccard similarities.",
+            "description": "Near-duplicates of a text in an index. Similarities are exact: Jaccard, or containment.",
         },
         "paths": _paths(limits),
         "components": {

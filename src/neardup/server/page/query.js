@@ -32,6 +32,7 @@
 
   function tell(message, isError = false) {
     const place = byId("message");
+    byId("offer").hidden = true;
     place.textContent = message;
     place.classList.toggle("is-error", isError);
   }
@@ -108,6 +109,7 @@
       const least = threshold === undefined ? "at all" : `at least ${percent(threshold)}`;
       if (measure === "containment") tell(`No document contains ${least} of this text, or is part of it so.`);
       else tell(`No document of the index is ${least} similar to this text.`);
+      byId("offer").hidden = nearest === true || measure === "containment";
       return;
     }
     const below = hits.length - near;
@@ -250,6 +252,12 @@
   });
   least.addEventListener("input", tellThreshold);
   kind.addEventListener("change", setKind);
+  byId("to-nearest").addEventListener("click", () => {
+    kind.value = "nearest";
+    setKind();
+    search();
+    byId("go").focus();
+  });
   byId("file").addEventListener("change", (event) => {
     readFile(event.target.files[0]);
     event.target.value = "";
