@@ -122,3 +122,22 @@ def test_too_many_postings_are_not_counted_and_nothing_else_is_lost(
     monkeypatch.setattr(browsing, "MOST_POSTINGS", 10)
     told = index.statistics()
     assert (told.sharing, told.distinct) == (None, 4)
+
+
+def test_a_damaged_file_of_postings_is_made_again_and_nothing_is_counted_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "i"
+    texts = [f"text number {number % 30} of some" for number in range(60)]
+    Index.build(path, [(str(number), text) for number, text in enumerate(texts)], threshold=0.6).close()
+    with Index.open(path, read_only=True) as index:
+        whole = index.statistics()
+    assert (whole.distinct, whole.copied, whole.largest_group) == (30, 60, 2)
+    (segment,) = (path / "segments").iterdir()
+    with segment.open("r+b") as file:
+        file.seek(-4096, 2)
+        page = file.read(4096)
+        file.seek(-4096, 2)
+        file.write(bytes(byte ^ 0xFF for byte in page))
+    with Index.open(path, read_only=True) as index:
+        told = index.statistics()
+        assert index.info().healed == 1
+    assert (told.distinct, told.copied, told.sharing) == (whole.distinct, whole.copied, whole.sharing)

@@ -149,6 +149,9 @@
   }
 
   window.addEventListener("hashchange", follow);
-  token.addEventListener("change", show);
+  token.addEventListener("change", () => {
+    byId("token-box").open = false;
+    show();
+  });
   show();
 })(window.neardup);

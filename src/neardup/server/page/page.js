@@ -40,6 +40,7 @@
   window.addEventListener("hashchange", () => show());
   token.addEventListener("change", () => n.query.readInfo().then(() => {
     n.query.tell("");
+    byId("token-box").open = false;
     if (named().view !== "query") show({ isFirst: true });
   }, n.query.fail));
 

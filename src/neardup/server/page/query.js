@@ -114,7 +114,7 @@
     }
     const below = hits.length - near;
     const first = ` The first is ${percent(hits[0].similarity)} ${measure === "containment" ? "contained" : "similar"}.`;
-    if (measure === "containment") tell(`${many(hits.length, "document")} that contain it or are part of it.${first}`);
+    if (measure === "containment") tell(`${many(hits.length, "document contains it or is part of it", "documents contain it or are part of it")}.${first}`);
     else if (nearest) tell(`${many(near, "similar document")}, and ${count(below)} below the threshold.${first}`);
     else tell(`${many(hits.length, "similar document")}.${first}`);
   }
