@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import ROSES, Serving
+from tests.server.conftest import ROSES
 from tests.warm import LIMIT
 
 import neardup
+from neardup.server.jobs import IndexReader
 from neardup.server.limits import ServiceLimits
+from neardup.server.problems import Problem
+from neardup.server.wire import Query
 
 ROSE = ROSES["rose"]
 FAR = "A rose is a rose, said nobody, and the fox went home in the rain."
@@ -107,13 +110,12 @@ def test_containment_is_that_of_the_index(client: TestClient, index: neardup.Ind
     ]
 
 
-def test_what_reads_all_texts_ends_when_its_time_is_over(
-    index: neardup.Index, serving: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = serving(index, ServiceLimits(answer_seconds=1e-9))
-    for wanted in ({"measure": "containment"}, {"nearest": True, "exhaustive": True}):
-        answer = client.post("/query", json={"text": ROSE, **wanted})
-        assert answer.status_code == 504
+@pytest.mark.parametrize("wanted", [{"measure": "containment"}, {"nearest": True, "exhaustive": True}])
+def test_what_reads_all_texts_ends_when_its_time_is_over(index: neardup.Index, wanted: Any) -> None:
+    reader = IndexReader(index, ServiceLimits(answer_seconds=1e-9))
+    with pytest.raises(Problem, match="not all stored texts") as late:
+        reader.query(Query(text=ROSE, **wanted))
+    assert late.value.status == 504
 
 
 def test_queries_by_the_bands_do_not_wait_for_one_that_reads_all_texts(

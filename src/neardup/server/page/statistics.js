@@ -37,7 +37,8 @@
     const rows = points.map((one) => [percent(one.similarity), percent(one.probability)]);
     return make("section", { class: "block" },
       make("h2", {}, "How probably a document is found, by its similarity"),
-      make("div", { class: "card curve-card" }, chart,
+      make("div", { class: "card curve-card" },
+        make("p", { class: "axis soft", "aria-hidden": "true" }, "100% of such documents are found"), chart,
         make("p", { class: "axis soft", "aria-hidden": "true" }, make("span", {}, "0%"), make("span", {}, "similarity"), make("span", {}, "100%"))),
       make("p", { class: "soft" }, "The dot is the threshold of the index, for which its bands are chosen. Below it a query by bands finds ever fewer."),
       make("details", {}, make("summary", {}, "The values"), table("Probability by similarity", ["Similarity", "Found with"], rows)));
@@ -58,7 +59,7 @@
       make("div", { class: "columns block" },
         facts("Documents", [
           ["Sharing a band", told.sharing === null ? "not counted: the index is too large"
-            : `${count(told.sharing)}, with one of another text. For all others a query finds nothing but copies.`],
+            : `${count(told.sharing)}, with one of another text. Asked about any of the others, the index finds nothing but copies.`],
           ["Largest group", `${count(told.largest_group)} of one text`],
           ["Without shingle", told.empty ? count(told.empty) : null],
           ["Removed", info.removed ? `${count(info.removed)} whose space is not freed yet` : null],
