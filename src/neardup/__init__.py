@@ -30,7 +30,19 @@ if TYPE_CHECKING:
         SpoolError,
     )
     from neardup.index.batch import IndexBatch
-    from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
+    from neardup.index.outcomes import (
+        Added,
+        Admission,
+        ContainedHit,
+        Hit,
+        IndexInfo,
+        IndexPage,
+        IndexStatistics,
+        ListedDocument,
+        Stored,
+        Streamed,
+        Verified,
+    )
     from neardup.index.store import Index
     from neardup.inputs.passed import PassedOver
     from neardup.params import Bands, Keep, Normalize, Preset, Shingle, Spec
@@ -77,9 +89,12 @@ __all__ = [
     "IndexInfo",
     "IndexLocked",
     "IndexNotFound",
+    "IndexPage",
+    "IndexStatistics",
     "InputChanged",
     "InputError",
     "Keep",
+    "ListedDocument",
     "MissingDependency",
     "NeardupError",
     "Normalize",
@@ -153,7 +168,19 @@ _HOME = {
     ),
     "engine.fit": ("Hint",),
     "tasks.explain.explanation": ("Explanation",),
-    "index.outcomes": ("Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"),
+    "index.outcomes": (
+        "Added",
+        "Admission",
+        "ContainedHit",
+        "Hit",
+        "IndexInfo",
+        "IndexPage",
+        "IndexStatistics",
+        "ListedDocument",
+        "Stored",
+        "Streamed",
+        "Verified",
+    ),
     "index.batch": ("IndexBatch",),
     "index.store": ("Index",),
     "params": ("Bands", "Keep", "Normalize", "Preset", "Shingle", "Spec"),

@@ -23,7 +23,7 @@ from neardup.server.security import PAGE, PAGE_HEADERS
 
 pytestmark = pytest.mark.skipif(not (chrome.CHROMIUM and chrome.DRIVER), reason="needs chromium and chromedriver")
 
-INFO = {"documents": 1234, "threshold": 0.6, "shingle": "char:9", "normalize": "nfc"}
+INFO = {"documents": 1234, "threshold": 0.6, "shingle": "char:9", "normalize": "nfc", "read_only": True}
 OPEN_HITS = 3
 
 
@@ -112,6 +112,12 @@ def search(page: Browser, text: str) -> None:
     page.run("document.getElementById('text').value = arguments[0]", text)
     page.click("#go")
     page.wait("const told = document.getElementById('message').textContent; return told && told !== 'Searching…'")
+
+
+def choose(page: Browser, kind: str) -> None:
+    """Choose what is looked for."""
+    script = "const e = document.getElementById('kind'); e.value = arguments[0]; e.dispatchEvent(new Event('change'))"
+    page.run(script, kind)
 
 
 def message(page: Browser) -> str:
@@ -304,12 +310,51 @@ def test_nothing_found_is_said_in_words(page, fake):
     assert message(page) == "No document of the index is at least 75% similar to this text."
     assert (fake.asked[0]["threshold"], fake.asked[0]["top"]) == (0.75, 3)
     assert page.run("return document.getElementById('results').hidden")
+    page.click("#to-nearest")
+    page.wait("return document.getElementById('message').textContent.includes('at all similar')")
+    assert fake.asked[1]["nearest"]
+    assert page.run("return document.getElementById('offer').hidden")
 
 
 def test_the_slider_begins_at_the_threshold_of_the_index(page, fake):
     state = "const e = document.getElementById('least'); return [e.min, e.max, e.value, e.ariaValueText]"
     assert page.run(state) == ["60", "100", "60", "60%"]
     assert "1,234 documents" in page.run("return document.getElementById('index').textContent")
+
+
+def test_the_nearest_below_the_threshold_stand_under_a_line(page, fake):
+    near = hit("near", QUERY, QUERY) | {"recall": 1.0}
+    fake.hits = [near, hit("far", QUERY, OTHER) | {"similarity": 0.31, "recall": 0.0704}]
+    choose(page, "nearest")
+    search(page, QUERY)
+    assert fake.asked == [{"text": QUERY, "top": 10, "nearest": True, "with_text": True, "passages": True}]
+    items = page.run("return [...document.querySelectorAll('#hits > li')].map((e) => e.className)")
+    assert items == ["hit", "divide", "hit"]
+    assert "Below the threshold of the index, 60%" in page.run("return document.querySelector('.divide').textContent")
+    told = page.run("return [...document.querySelectorAll('.hit summary .about')].map((e) => e.textContent)")
+    assert "found with" not in told[0]
+    assert "One this similar is found with 7%." in told[1]
+    assert message(page) == "1 similar document, and 1 below the threshold. The first is 100% similar."
+
+
+def test_kinds_ask_for_what_they_say(page, fake):
+    for kind, wanted in (
+        ("exhaustive", {"nearest": True, "exhaustive": True}),
+        ("containment", {"measure": "containment", "threshold": 0.6}),
+    ):
+        choose(page, kind)
+        search(page, QUERY)
+        assert fake.asked[-1] == {"text": QUERY, "top": 10, "with_text": True, "passages": True} | wanted
+    fake.hits = [hit("x", QUERY, OTHER) | {"contained": "document"}]
+    search(page, QUERY)
+    assert page.run("return document.querySelector('.hit .about').textContent").startswith("The document is the part.")
+    choose(page, "near")
+    assert page.run("return document.getElementById('least').min") == "60"
+
+
+def test_a_text_can_be_added_only_where_the_index_may_be_written(page, fake):
+    assert page.run("return document.getElementById('add-box').hidden")
+    assert page.run("return document.getElementById('token-box').hidden")
 
 
 def test_an_empty_text_is_not_sent(page, fake):
@@ -419,3 +464,119 @@ def test_the_page_of_the_real_service(window: Browser, running: Callable[..., Ru
     assert shown(window, "d0-") == expected(OTHER, found.b)
     assert window.run("return document.querySelector('.id').textContent") == "a <b>"
     assert window.console() == []
+
+
+@pytest.fixture
+def real(window: Browser, running: Callable[..., Running], tmp_path: Path) -> Iterator[Browser]:
+    """The page over an index of sixty documents that may be written; in the end the console must have said nothing."""
+    path = tmp_path / "real.index"
+    with neardup.Index.create(path, threshold=0.6, shingle="char:5") as index:
+        index.add(["a/b <i>.", *(f"n{i}" for i in range(59))], [OTHER, *(f"text number {i}" for i in range(59))])
+    window.open(running(path).url)
+    window.wait("return document.getElementById('index').textContent.startsWith('60 documents')")
+    yield window
+    assert window.console() == []
+
+
+IDS = "return [...document.querySelectorAll('#rows .id')].map((e) => e.textContent)"
+
+
+def test_the_documents_are_browsed_and_one_is_looked_for(real: Browser):
+    real.click("nav a[href='#/browse']")
+    real.wait("return document.querySelectorAll('#rows tr').length === 50")
+    assert real.run("return document.querySelector('nav [aria-current]').textContent") == "Browse"
+    real.click("#next")
+    real.wait("return document.querySelectorAll('#rows tr').length === 10")
+    assert real.run(IDS) == [f"n{i}" for i in range(49, 59)]
+    real.click("#back")
+    real.wait("return document.querySelectorAll('#rows tr').length === 50")
+    real.type("#prefix", "n5")
+    real.wait("return document.querySelectorAll('#rows tr').length === 10")
+    assert real.run(IDS) == ["n5", *(f"n{i}" for i in range(50, 59))]
+    real.run("const e = document.getElementById('prefix'); e.value = 'a/'; e.dispatchEvent(new Event('input'))")
+    real.wait("return document.querySelectorAll('#rows tr').length === 1")
+    real.click("#rows a")
+    real.wait("return document.querySelector('.whole')")
+    assert real.run("return document.querySelector('#document-view h1').textContent") == "a/b <i>."
+    assert real.run("return document.querySelector('.whole').textContent").endswith(OTHER[-30:])
+    real.click("#document-view button")
+    real.wait("return document.querySelector('.hit')")
+    assert real.run("return document.querySelector('.share').textContent") == "100%"
+
+
+def test_a_text_is_added_once_and_what_became_of_it_is_said(real: Browser):
+    def add(id: str) -> str:
+        real.run("document.getElementById('added').textContent = ''; document.getElementById('add-box').open = true")
+        real.run("document.getElementById('add-id').value = arguments[0]", id)
+        real.click("#add button")
+        told = "const told = document.getElementById('added').textContent; return told !== 'Adding…' && told"
+        return str(real.wait(told))
+
+    real.run("document.getElementById('text').value = 'a text that is quite another one'")
+    assert add("") == "Give the document an id."
+    assert add("new") == "Added as new."
+    real.wait("return document.getElementById('index').textContent.startsWith('61 documents')")
+    assert add("newer") == "Not added: it is 100% similar to new."
+
+
+def test_statistics_are_tables_and_a_chart_with_a_name(real: Browser):
+    real.click("nav a[href='#/statistics']")
+    real.wait("return document.querySelector('.curve')")
+    figures = real.run("return [...document.querySelectorAll('.figures dd')].map((e) => e.textContent)")
+    assert figures[:3] == ["60", "60", "0"]
+    assert real.run("return document.querySelector('.line-chart').ariaLabel").startswith(
+        "Probability that a query finds"
+    )
+    assert real.run("return document.querySelectorAll('#statistics-view details tbody tr').length") == 21
+
+
+def test_the_description_is_shown_and_an_operation_tried(real: Browser):
+    real.click("nav a[href='docs']")
+    real.wait("return document.querySelector('.operation')")
+    described = real.run("return fetch('openapi.json').then((answer) => answer.json())")
+    operations = real.run("return [...document.querySelectorAll('#operations .operation')].map((e) => e.id)")
+    assert sorted(operations) == sorted(
+        item[method]["operationId"]
+        for item in described["paths"].values()
+        for method in ("get", "post", "delete")
+        if method in item
+    )
+    schemas = real.run("return [...document.querySelectorAll('#schemas .operation')].map((e) => e.id)")
+    assert sorted(schemas) == sorted(f"schema-{name}" for name in described["components"]["schemas"])
+    assert real.run(
+        "return [...document.querySelectorAll('a[href^=\"#schema-\"]')].every((e) => document.querySelector(e.hash))"
+    )
+    real.run("document.getElementById('getDocument').open = true")
+    real.wait("return document.querySelector('#getDocument form')")
+    real.type("#getDocument input", "a/b <i>.")
+    real.click("#getDocument form button")
+    answer = real.wait(
+        "const e = document.querySelector('#getDocument .answer'); return e.textContent.length > 9 && e.textContent"
+    )
+    status, body = answer.split("\n", 1)
+    assert (status, json.loads(body)) == ("200", {"id": "a/b <i>.", "text": OTHER})
+    real.run("document.getElementById('query').open = true; window.scrollTo(0, 0)")
+    real.wait("return document.querySelector('#query form')")
+    real.click("#query form button")
+    real.wait("return document.querySelector('#query .answer').textContent.startsWith('200')")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_no_view_is_wider_than_the_window(real: Browser, width: int):
+    real.devtools(
+        "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500
+    )
+    sizes = "const e = document.documentElement; return e.scrollWidth - e.clientWidth"
+    try:
+        for view, there in (("browse", "#rows tr"), ("statistics", ".curve"), ("document/n1", ".whole")):
+            real.run("location.hash = arguments[0]", f"#/{view}")
+            real.wait("return document.querySelector(arguments[0])", there)
+            assert real.run(sizes) <= 0
+        real.click("nav a[href='docs']")
+        real.wait("return document.querySelector('.operation')")
+        real.run("for (const one of document.querySelectorAll('details.operation')) one.open = true")
+        shut = "return !document.querySelector('#operations .operation:not(:has(form))')"
+        real.wait(shut)
+        assert real.run(sizes) <= 0
+    finally:
+        real.devtools("Emulation.clearDeviceMetricsOverride")

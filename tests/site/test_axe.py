@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.testclient import TestClient
 from tests.site import filler
 from tests.site.pages import settled
 from tests.site.test_looks import ADDRESSES
 from tests.warm import LIMIT
 
+import neardup
 from neardup.cli.tune.page import Page as Judge
 from neardup.engine.results.passages import shared_passages
 from neardup.pages.site.write import write_pair
 from neardup.params import Normalize, Shingle
-from neardup.server.app import page_file
+from neardup.server.app import Service, page_file
 from neardup.server.security import PAGE, PAGE_HEADERS
 from neardup.tasks.tune.outcome import AskedPair
 
@@ -125,4 +127,37 @@ def test_the_page_of_the_service(browser: Browser, width: int, scheme: Any) -> N
     page.locator(".mark").first.wait_for()
     check(page, "service with a hit")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_other_views_of_the_service(browser: Browser, width: int, scheme: Any) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(1000 * LIMIT)
+    with neardup.Index.create(threshold=0.6, shingle="char:9") as index:
+        index.add(["a", *range(60)], [A, *(f"text {number}" for number in range(60))])
+        service = Service(index)
+        client = TestClient(service)
+
+        def serve(route: Route) -> None:
+            asked = route.request
+            got = client.request(asked.method, "/" + asked.url.removeprefix(SERVICE), content=asked.post_data_buffer)
+            route.fulfill(status=got.status_code, body=got.content, headers=dict(got.headers))
+
+        page.route("**/*", serve)
+        for address, there in (
+            ("#/query", "#add-box:not([hidden])"),
+            ("#/browse", "#rows tr"),
+            ("#/document/a", ".whole"),
+            ("#/statistics", ".curve"),
+            ("docs", ".operation"),
+        ):
+            page.goto("about:blank")
+            page.goto(SERVICE + address)
+            page.locator(there).first.wait_for()
+            page.evaluate("() => { for (const one of document.querySelectorAll('main details')) one.open = true; }")
+            check(page, address)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        service.close()
     context.close()

@@ -155,6 +155,52 @@ class Stored(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
+class ListedDocument(_Plain):
+    """A document of a page."""
+
+    id: int | str
+    characters: int | None
+    """Of its text; None where no texts were read."""
+    opening: str | None
+    """The first characters of its text; None where no texts were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage(_Plain):
+    """Some of the documents of an index, in order of addition."""
+
+    documents: tuple[ListedDocument, ...]
+    next: int | None
+    """What the next page comes ``after``; None when this is the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatistics(_Plain):
+    """What an index holds, in numbers."""
+
+    documents: int
+    empty: int
+    """Of them: without a shingle."""
+    distinct: int
+    """Texts that differ once they are normalised, told apart by hashes of 64 bits."""
+    copied: int
+    """Documents whose text, normalised, another one has too."""
+    largest_group: int
+    """Most documents that have one text."""
+    sharing: int | None
+    """Documents that share a band with one of another text: no query finds a near-duplicate of the others but copies.
+    None where the index is too large to count them within about a second."""
+    segments: tuple[tuple[int, int], ...]
+    """Documents and bytes of each file of postings, in order of addition."""
+    tail_documents: int
+    """Documents added last, whose postings are in no such file yet."""
+    total_bytes: int
+    """Of all files; 0 in memory."""
+    recall_curve: tuple[tuple[float, float], ...]
+    """Probability that a query finds a document, by its similarity: pairs (similarity, probability) from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verified(_Plain):
     """What a check of all files of an index found."""
 

@@ -99,7 +99,7 @@ def find_pairs(
 
 
 def find_contained(
-    core: Core, reading: Reading, queries: Documents, *, top: int | None, threshold: float
+    core: Core, reading: Reading, queries: Documents, *, top: int | None, threshold: float, observer: Observer
 ) -> list[list[ContainedHit]]:
     """For each query the documents of which one contains the threshold's share of the other, most first.
 
@@ -111,7 +111,7 @@ def find_contained(
     stored = _IndexSource(reading, core.name, passed)
     options = ReadOptions(item=core.sketcher.is_item)
     reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
-    with Run(reader, spec, RunOptions(threads=core.threads)) as run:
+    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer) as run:
         query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
     number = np.concatenate(passed)[place]
     named = names_of(reading.names(distinct(number).tolist()), reading.path)

@@ -233,6 +233,23 @@ class Reading:
             raise self._damaged("its table of documents")
         return found
 
+    def names_after(self, after: int, prefix: str, *, most: int, scanned: int, newest: bool) -> tuple[list[Name], int]:
+        """The next documents whose ids begin so, without their texts, and the last number that was looked at.
+
+        Numbers rise from the one behind ``after``, or with ``newest`` fall from the one before it; ``scanned`` of them
+        at most are looked at.
+        """
+        low, high = (after - scanned, after) if newest else (after + 1, after + 1 + scanned)
+        order = "DESC" if newest else "ASC"
+        found = self._execute(
+            "SELECT number, id, kind, sum FROM doc WHERE number >= ? AND number < ? AND substr(id, 1, ?) = ?"
+            f" ORDER BY number {order} LIMIT ?",
+            (low, high, len(prefix), prefix, most),
+        ).fetchall()
+        if len(found) == most:
+            return found, found[-1][0]
+        return found, low if newest else high - 1
+
     def check(self) -> list[str]:
         """What SQLite finds wrong with the database."""
         found = [row[0] for row in self._execute("PRAGMA integrity_check(10)")]

@@ -18,7 +18,7 @@ from neardup import params, tuning
 from neardup.calls import hinted_methods
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
-from neardup.index import changes, folders
+from neardup.index import browsing, changes, folders
 from neardup.index.answers import answers, find_ids
 from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
@@ -26,7 +26,20 @@ from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
 from neardup.index.core import Core
 from neardup.index.database import Database
-from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, Hits, IndexInfo, Stored, Streamed, Verified
+from neardup.index.nearest import ANY, nearest
+from neardup.index.outcomes import (
+    Added,
+    Admission,
+    ContainedHit,
+    Hit,
+    Hits,
+    IndexInfo,
+    IndexPage,
+    IndexStatistics,
+    Stored,
+    Streamed,
+    Verified,
+)
 from neardup.index.pairs import find_contained, find_pairs
 from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
 from neardup.index.statements import FORMAT, Reading, Row
@@ -282,6 +295,19 @@ class Index:
 
         return self._core.ask(tell)
 
+    def statistics(self) -> IndexStatistics:
+        """What the index holds in numbers: distinct texts, copies, documents that share a band, files of postings.
+
+        All postings are read, but no text: about a second for a million documents.
+
+        >>> index = Index.create()
+        >>> index.add(["a", "b", "c"], ["one and the same text", "one and the same text", "another"]).added
+        3
+        >>> index.statistics().distinct
+        2
+        """
+        return browsing.statistics(self._core)
+
     # asking it
 
     @overload
@@ -290,11 +316,24 @@ class Index:
     ) -> list[Hit]: ...
     @overload
     def query(
-        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., measure: Literal["containment"]
+        self,
+        texts: str,
+        *,
+        top: int | None = ...,
+        threshold: float | None = ...,
+        measure: Literal["containment"],
+        observer: Observer | None = ...,
     ) -> list[ContainedHit]: ...
     @overload
     def query(
-        self, texts: Any, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ..., measure: str = ...
+        self,
+        texts: Any,
+        *,
+        top: int | None = ...,
+        threshold: float | None = ...,
+        exact: bool = ...,
+        measure: str = ...,
+        observer: Observer | None = ...,
     ) -> Any: ...
     def query(
         self,
@@ -304,6 +343,7 @@ class Index:
         threshold: float | None = None,
         exact: bool = True,
         measure: str = params.DEFAULT_MEASURE,
+        observer: Observer | None = None,
     ) -> Any:
         """Documents that are like a text, or like each of several.
 
@@ -315,6 +355,7 @@ class Index:
             exact: verify; False: only look up which documents share a band, without similarities.
             measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
                 not find those, so all stored texts are read, once for all queries together: ask with many at a time.
+            observer: told about the progress of that reading; what it raises ends it.
 
         Returns:
             list[Hit], most similar first, of equals the one added first; a list of these for several texts. Of
@@ -337,9 +378,55 @@ class Index:
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
-                found = find_contained(self._core, reading, documents, top=top, threshold=least)
+                watching = observer or Silent()
+                found = find_contained(self._core, reading, documents, top=top, threshold=least, observer=watching)
         else:
             found = answers(self._core, documents, top, least if exact else None)
+        return Hits(found[0]) if is_one else list(map(Hits, found))
+
+    def nearest(
+        self,
+        texts: Any,
+        *,
+        top: int | None = DEFAULT_TOP,
+        threshold: float = 0.0,
+        exhaustive: bool = False,
+        observer: Observer | None = None,
+    ) -> Any:
+        """The documents that are most like a text, or each of several, also below the threshold of the index.
+
+        Similarities are exact. Documents are found by their bands, which are chosen for the threshold of the index: the
+        further a document lies below it, the more probably it is missed. How probably one of a given similarity is
+        found is told by ``statistics().recall_curve`` and by ``s_curve``. ``exhaustive`` misses none.
+
+        Args:
+            texts: as of ``query``.
+            top: most hits for each; None: all that share a shingle.
+            threshold: least similarity, 0 to 1.
+            exhaustive: hold the texts against every document, in O(all stored text) for each.
+            observer: told about the progress of that; what it raises ends it.
+
+        Returns:
+            list[Hit], most similar first, of equals the one added first; a list of these for several texts. A hit that
+            only ``exhaustive`` finds agrees in 0 bands.
+
+        Raises:
+            InputError: an argument is out of range, or a text is none.
+
+        >>> index = Index.create(threshold=0.9, shingle="word:1")
+        >>> index.add(["a", "b"], ["one two three four", "five six one"]).added
+        2
+        >>> index.nearest("one two three", exhaustive=True)[1].similarity
+        0.2
+        """
+        check_top(top)
+        least = max(params.check_share(threshold, "threshold"), ANY)
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        is_one = self._is_one(texts)
+        documents = self._core.sketcher.from_values([texts] if is_one else texts)
+        watching = observer or Silent()
+        found = nearest(self._core, documents, top=top, threshold=least, exhaustive=exhaustive, observer=watching)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def _is_one(self, texts: Any) -> bool:
@@ -365,6 +452,39 @@ class Index:
             return [found.get(name) for name in names]
 
         return self._core.ask(work)
+
+    def page(
+        self, after: int | None = None, *, size: int = 50, prefix: str = "", newest: bool = False, opening: int = 200
+    ) -> IndexPage:
+        """Some documents in order of addition, for looking through an index; each page is bounded in time and memory.
+
+        A page may have fewer documents than ``size``, and even none, and not be the last: it looks through 50,000
+        documents at most for ids with the prefix, and reads some megabytes of text at most.
+
+        Args:
+            after: ``next`` of the page before; None for the first page.
+            size: most documents, 1 to 1,000.
+            prefix: only documents whose id begins with this.
+            newest: the documents added last come first.
+            opening: characters of each text that are given, with the length of the whole; 0 reads no texts.
+
+        Raises:
+            InputError: an argument is out of range.
+
+        >>> index = Index.create()
+        >>> index.add(["a", "b"], ["the first text", "the second text"]).added
+        2
+        >>> [(document.id, document.opening) for document in index.page(opening=9).documents]
+        [('a', 'the first'), ('b', 'the secon')]
+        """
+        for name, value, least, most in (("size", size, 1, 1000), ("opening", opening, 0, None)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
+                reach = f"from {least} to {most}" if most else f"of at least {least}"
+                raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
+        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+            raise InputError(f"after is {after!r}. Give what the page before says as next, or nothing.")
+        name = id_text(prefix)
+        return browsing.page(self._core, after, size=size, prefix=name, newest=newest, opening=opening)
 
     @watched
     def find(

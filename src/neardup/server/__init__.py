@@ -12,8 +12,9 @@
             ┌──────────┴──────────┐
        IndexReader           IndexWriter  the calls of ``neardup.Index``                         jobs
 
-The event loop only moves bytes; whatever touches the index runs in the threads of a pool. The page for people is in
-``page``; scripts and styles that it shares with the pages of reports are in ``neardup.pages.site``.
+The event loop only moves bytes; whatever touches the index runs in the threads of a pool: some that read, one that
+writes, and one for what reads all texts. The pages for people are in ``page``; scripts and styles that they share with
+the pages of reports are in ``neardup.pages.site``.
 """
 
 from __future__ import annotations

@@ -11,18 +11,18 @@ import importlib.resources
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, unquote_to_bytes
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import UNSET
 
 from neardup.pages.assets import SIDES_SCRIPTS, SIDES_STYLES, scripts, styles
-from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
 from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Send
-from neardup.server.jobs import REMOVAL, AddOptions, IndexReader, IndexWriter, options_of
+from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, options_of, query_options
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
+from neardup.server.parameters import add_options, page_options
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate
 from neardup.server.stream import NDJSON, Streams
@@ -76,6 +76,14 @@ class Service:
             most=_MANY_QUERIES,
             most_bytes=_MANY_QUERY_BYTES,
         )
+        self._scanners = WorkerPool(
+            "scan",
+            self._reading,
+            threads=1,  # one after the other reads all the texts; queries by the bands are answered meanwhile
+            waiting=limits.waiting,
+            most=_MANY_QUERIES,
+            most_bytes=_MANY_QUERY_BYTES,
+        )
         self._writers: WorkerPool | None = None
         if not index.read_only:
             self._writers = WorkerPool(
@@ -89,9 +97,10 @@ class Service:
         description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
         self.routes: dict[str, dict[str, Handler]] = {
             "/query": {"POST": self._query},
-            "/documents": {"POST": self._add},
+            "/documents": {"GET": self._list, "POST": self._add},
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
             "/info": {"GET": self._info},
+            "/statistics": {"GET": self._statistics},
             "/health": {"GET": _sender(msgspec.json.encode(Health(status="ok")))},
             "/metrics": {"GET": self._metrics},
             "/openapi.json": {"GET": _sender(description)},
@@ -106,7 +115,7 @@ class Service:
 
     def close(self) -> None:
         """Do what waits and end the threads. Nothing that was acknowledged is lost, nor is what was taken on."""
-        for pool in (self._writers, self._readers):
+        for pool in (self._writers, self._readers, self._scanners):
             if pool is not None:
                 pool.close()
 
@@ -160,12 +169,17 @@ class Service:
         check_query(query, self.limits, self._index.spec.threshold)
         key = options_of(query)
         value: Any = query.text if key is not None else lambda: self._reading.query(query)
+        pool = self._scanners if query_options(query).reads_all else self._readers
         seconds = self.limits.answer_seconds
-        await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
+        await exchange.reply(200, await pool.do(key, value, seconds=seconds, size=len(body)))
+
+    async def _list(self, exchange: Exchange) -> None:
+        options = page_options(exchange)
+        await exchange.reply(200, await self._call(lambda: self._reading.page(options)))
 
     async def _add(self, exchange: Exchange) -> None:
         writers = self._writing()
-        adding = _add_options(exchange)
+        adding = add_options(exchange)
         if _kind(exchange) == NDJSON:
             await self._streams.run(exchange, writers, adding)
             return
@@ -198,6 +212,10 @@ class Service:
         info = msgspec.convert({**told, "read_only": self._index.read_only}, Info)
         await exchange.reply(200, msgspec.json.encode(info))
 
+    async def _statistics(self, exchange: Exchange) -> None:
+        counting = self._scanners.do(None, self._reading.statistics, seconds=self.limits.answer_seconds)
+        await exchange.reply(200, await counting)
+
     async def _metrics(self, exchange: Exchange) -> None:
         documents = await self._call(lambda: len(self._index))
         gauges = {
@@ -205,6 +223,7 @@ class Service:
             "neardup_streams": ("Streams of documents that are open.", self._streams.open),
             "neardup_buffered_bytes": ("Bytes of bodies that are held.", self.metrics.held),
             "neardup_reads_waiting": ("Requests that wait for a thread.", len(self._readers)),
+            "neardup_scans_waiting": ("Requests that wait for the thread that reads all texts.", len(self._scanners)),
             "neardup_writes_waiting": ("Changes that wait for the writer.", len(self._writers or ())),
         }
         written = 0 if self._writers is None else self._writers.groups
@@ -244,23 +263,6 @@ def _kind(exchange: Exchange) -> bytes:
     return (exchange.header(b"content-type") or b"").partition(b";")[0].strip().lower()
 
 
-def _add_options(exchange: Exchange) -> AddOptions:
-    """The parameters of ``POST /documents``."""
-    known = {"on_duplicate": ON_DUPLICATE, "if_new": ("false", "true")}
-    given: dict[str, str] = {}
-    for name, value in parse_qsl(exchange.query_string.decode("latin-1"), keep_blank_values=True):
-        if name not in known:
-            raise Problem(422, f"{name} is no parameter. Known are {' and '.join(known)}.", field=name)
-        if name in given:
-            raise Problem(422, f"{name} is given twice.", field=name)
-        if value not in known[name]:
-            raise Problem(
-                422, f"{name} is {value!r}. Give {', '.join(known[name][:-1])} or {known[name][-1]}.", field=name
-            )
-        given[name] = value
-    return AddOptions(given.get("on_duplicate", "error"), given.get("if_new") == "true")
-
-
 def _id(exchange: Exchange) -> str:
     """The id in the path. It may hold anything, a slash as well, and is what the percent signs stand for."""
     raw = exchange.raw_path.partition(b"?")[0]
@@ -276,15 +278,24 @@ def _unknown(id: str) -> Problem:
     return Problem(404, f"there is no document {id!r}.", field="id")
 
 
+_PAGES = {"/": ("index.html",), "/docs": ("docs.html",), "/page.css": ("page.css",)} | {
+    "/page.js": ("service.js", "query.js", "browse.js", "statistics.js", "page.js"),
+    "/docs.js": ("service.js", "docs.js"),
+}
+"""Path of a page to the files that it is made of."""
+_SHARED = {
+    "/page.css": styles((*SIDES_STYLES, "views")),
+    "/page.js": scripts((*SIDES_SCRIPTS, "parts", "charts")),
+    "/docs.js": scripts(("dom", "text", "parts")),
+}
+"""What stands before it: scripts and styles of the pages of a report."""
+
+
 def page_file(path: str) -> bytes:
-    """What a path of the page gives. Its script and style stand with those that the pages of a report have too."""
-    name = path.removeprefix("/") or "index.html"
-    own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
-    if name == "page.js":
-        own = scripts(SIDES_SCRIPTS) + own
-    elif name == "page.css":
-        own = styles(SIDES_STYLES) + own
-    return own.encode("utf-8")
+    """What a path of the pages for people gives."""
+    folder = importlib.resources.files(__package__).joinpath("page")
+    own = "".join(folder.joinpath(name).read_text("utf-8") for name in _PAGES[path])
+    return (_SHARED.get(path, "") + own).encode("utf-8")
 
 
 def _sender(body: bytes, kind: bytes = JSON, headers: Headers = ()) -> Handler:

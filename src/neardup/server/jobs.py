@@ -7,20 +7,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
 
+from neardup.engine.observe import Silent
 from neardup.engine.results.passages import shared_passages
 from neardup.errors import InputError
+from neardup.params import CONTAINMENT, DEFAULT_MEASURE
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
-from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_text, read
+from neardup.server.wire import (
+    Answer,
+    Answers,
+    Chance,
+    Document,
+    Found,
+    LineStatus,
+    ListedDocument,
+    Match,
+    Page,
+    Query,
+    Segment,
+    Statistics,
+    check_text,
+    read,
+)
+from neardup.tuning import s_curve
 
 if TYPE_CHECKING:
-    from neardup.index.outcomes import Admission, Hit
+    from neardup.index.outcomes import Admission, ContainedHit, Hit
     from neardup.index.store import Index
 
 
@@ -36,6 +54,14 @@ class QueryOptions:
     top: int
     threshold: float | None
     exact: bool
+    measure: str = DEFAULT_MEASURE
+    nearest: bool = False
+    exhaustive: bool = False
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all stored texts are read for it."""
+        return self.exhaustive or self.measure == CONTAINMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +85,25 @@ class LineBatch:
 
 def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
-    return None if query.text is UNSET or query.with_text or query.passages else _options(query)
+    return None if query.text is UNSET or query.with_text or query.passages else query_options(query)
 
 
-def _options(query: Query) -> QueryOptions:
-    return QueryOptions(query.top, query.threshold, query.exact)
+def query_options(query: Query) -> QueryOptions:
+    """What a query has in common with others."""
+    return QueryOptions(query.top, query.threshold, query.exact, query.measure, query.nearest, query.exhaustive)
+
+
+class Deadline(Silent):
+    """Ends what reads all stored texts when the time for an answer is over; nobody waits for it then."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def advance(self, amount: int) -> None:
+        if time.monotonic() > self._end:
+            fault = f"not all stored texts could be read within {self._seconds:g} s, the time for an answer."
+            raise Problem(504, f"{fault} Start the service with more --answer-seconds.", refused="deadline")
 
 
 class IndexReader:
@@ -71,40 +111,79 @@ class IndexReader:
 
     def __init__(self, index: Index, limits: ServiceLimits) -> None:
         self._index, self._seconds = index, limits.answer_seconds
+        self._began = index.info()
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
         """Do a group: texts under a ``QueryOptions``, else one value that is called."""
         if not isinstance(key, QueryOptions):
             return [values[0]()]
-        return [encode(_answer(hits)) for hits in self._hits(values, key)]
+        return [encode(Answer(hits=hits)) for hits in self._hits(values, key)]
 
-    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Hit]]:
+    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Found]]:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
-        is_sets = self._index.spec.shingle.kind == "item"
-        found: list[list[Hit]] = self._index.query(
-            [text.split() for text in texts] if is_sets else texts, **asdict(key)
+        index, watching = self._index, Deadline(self._seconds)
+        asked: Any = [text.split() for text in texts] if index.spec.shingle.kind == "item" else texts
+        if key.measure == CONTAINMENT:
+            parts = index.query(asked, top=key.top, threshold=key.threshold, measure=CONTAINMENT, observer=watching)
+            return [[_contained(hit) for hit in hits] for hits in parts]
+        if not key.nearest:
+            found = index.query(asked, top=key.top, threshold=key.threshold, exact=key.exact)
+            return [[_found(hit) for hit in hits] for hits in found]
+        near = index.nearest(
+            asked, top=key.top, threshold=key.threshold or 0.0, exhaustive=key.exhaustive, observer=watching
         )
+        return [[self._near(hit, key.exhaustive) for hit in hits] for hits in near]
+
+    def _near(self, hit: Hit, exhaustive: bool) -> Found:
+        """A hit with the probability that one of its similarity is found."""
+        assert hit.similarity is not None
+        found, bands = _found(hit), self._index.spec.bands
+        found.recall = 1.0 if exhaustive else s_curve(hit.similarity, bands.bands, bands.rows)
         return found
+
+    def page(self, options: dict[str, Any]) -> bytes:
+        """The JSON of some documents of the index."""
+        page = self._index.page(**options)
+        listed = [
+            ListedDocument(
+                id=document.id,
+                characters=UNSET if document.characters is None else document.characters,
+                opening=UNSET if document.opening is None else document.opening,
+            )
+            for document in page.documents
+        ]
+        return encode(Page(documents=listed, next=UNSET if page.next is None else page.next))
+
+    def statistics(self) -> bytes:
+        """The JSON of what the index holds in numbers."""
+        told = self._index.statistics()
+        values = {
+            **told.as_dict(),
+            "segments": [Segment(documents=documents, bytes=size) for documents, size in told.segments],
+            "recall_curve": [Chance(similarity=at, probability=chance) for at, chance in told.recall_curve],
+            "documents_at_start": self._began.documents,
+            "changes_since_start": self._index.info().generation - self._began.generation,
+        }
+        return encode(Statistics(**values))
 
     def query(self, query: Query) -> bytes:
         """The JSON of the answer to a query of many texts, or of one with texts or passages."""
         deadline = time.monotonic() + self._seconds
         texts = [query.text] if isinstance(query.text, str) else query.texts
         assert isinstance(texts, list)
-        found = [self._with_texts(hits, query, deadline) for hits in self._hits(texts, _options(query))]
+        found = [self._with_texts(hits, query, deadline) for hits in self._hits(texts, query_options(query))]
         return encode(Answers(results=found) if query.text is UNSET else found[0])
 
-    def _with_texts(self, hits: list[Hit], query: Query, deadline: float) -> Answer:
+    def _with_texts(self, hits: list[Found], query: Query, deadline: float) -> Answer:
         """The hits with what else was asked for; one that was removed a moment ago is left out."""
         if not (query.with_text or query.passages):
-            return _answer(hits)
+            return Answer(hits=hits)
         answer = Answer(hits=[])
-        for hit, stored in zip(hits, self._index.get_many([hit.id for hit in hits]), strict=True):
+        for found, stored in zip(hits, self._index.get_many([found.id for found in hits]), strict=True):
             if time.monotonic() > deadline:
                 raise Problem(504, f"the answer took longer than {self._seconds:g} s. Ask for fewer hits with top.")
             if stored is None:
                 continue
-            found = _found(hit)
             if query.with_text:
                 found.text = stored.text
             if query.passages:
@@ -214,6 +293,7 @@ def warm_up(index: Index) -> None:
         small.add_if_new([3], texts[:1])
         small.query(texts)
         small.query(texts[0], exact=False)
+        small.nearest(texts, exhaustive=True)
         small.remove([1])
     shared_passages(texts[0], texts[0], shingle=spec.shingle, normalize=spec.normalize)
     index.query(texts)
@@ -232,5 +312,5 @@ def _found(hit: Hit) -> Found:
     return Found(id=hit.id, similarity=hit.similarity, bands=hit.bands)
 
 
-def _answer(hits: list[Hit]) -> Answer:
-    return Answer(hits=[_found(hit) for hit in hits])
+def _contained(hit: ContainedHit) -> Found:
+    return Found(id=hit.id, similarity=hit.similarity, contained=hit.contained)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ against the routes of ``app``, another the answers against this.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -13,10 +14,11 @@ import msgspec
 from neardup._version import __version__
 from neardup.server import wire
 from neardup.server.limits import ServiceLimits
+from neardup.server.parameters import ORDERS, PAGE_NUMBERS
 
 _TYPES = (
-    *(wire.Answer, wire.Answers, wire.Document, wire.Health, wire.Info),
-    *(wire.LineStatus, wire.ProblemBody, wire.Query, wire.Status, wire.StoredDocument),
+    *(wire.Answer, wire.Answers, wire.Chance, wire.Document, wire.Health, wire.Info, wire.LineStatus, wire.Page),
+    *(wire.ProblemBody, wire.Query, wire.Segment, wire.Statistics, wire.Status, wire.StoredDocument),
 )
 _REF = "#/components/schemas/{name}"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"
@@ -38,6 +40,7 @@ _ABOUT = {
     504: "It was not done in time.",
     507: "The disk is full, or cannot be written.",
 }
+_FOX = {"id": "fox", "text": "the quick brown fox jumps over the lazy dog"}
 _WITH_BODY = (400, 408, 413, 415, 422)
 
 
@@ -48,7 +51,7 @@ def document(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
         "info": {
             "title": "neardup",
             "version": __version__,
-            "description": "Near-duplicates of a text in an index. Similarities are exact Jaccard similarities.",
+            "description": "Near-duplicates of a text in an index. Similarities are exact: Jaccard, or containment.",
         },
         "paths": _paths(limits),
         "components": {
@@ -65,12 +68,10 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     query = schemas.pop("Query")
     text = {"type": "string", "maxLength": limits.characters}
     fields: dict[str, Any] = query["properties"]
-    least = {"type": "number", "minimum": threshold, "maximum": 1.0}
-    fields["threshold"] = {**fields["threshold"], "anyOf": [least, {"type": "null"}]}
     shared = {name: field for name, field in fields.items() if name not in ("text", "texts", "passages")}
     texts = {"type": "array", "items": text, "maxItems": limits.texts}
     off = {**fields["passages"], "const": False}
-    query["anyOf"] = [{"properties": {"exact": {"const": True}}}, {"properties": {"threshold": {"type": "null"}}}]
+    query["anyOf"] = _kinds(threshold)
     schemas["QueryText"] = {
         **query,
         "title": "QueryText",
@@ -87,6 +88,23 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
+def _kinds(threshold: float) -> list[dict[str, Any]]:
+    """What a query may ask for: by the threshold of the index, unchecked, the nearest, or containment."""
+    least = {"anyOf": [{"type": "number", "minimum": threshold}, {"type": "null"}]}
+    by_bands = {"measure": {"const": "jaccard"}, "nearest": {"const": False}, "exhaustive": {"const": False}}
+    checked = {"exact": {"const": True}}
+    contained = {"measure": {"const": "containment"}, "nearest": {"const": False}, "exhaustive": {"const": False}}
+    return [
+        {"properties": {**by_bands, **checked, "threshold": least}},
+        {"properties": {**by_bands, "exact": {"const": False}, "threshold": {"type": "null"}}, "required": ["exact"]},
+        {
+            "properties": {"measure": {"const": "jaccard"}, "nearest": {"const": True}, **checked},
+            "required": ["nearest"],
+        },
+        {"properties": {**contained, **checked}, "required": ["measure"]},
+    ]
+
+
 def _paths(limits: ServiceLimits) -> dict[str, Any]:
     forms = {"anyOf": [_ref("QueryText"), _ref("QueryTexts")]}
     lines = {"type": "string"}
@@ -97,24 +115,37 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
             {200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
             body={_JSON: forms},
+            examples={_JSON: {"text": "the quick brown fox", "top": 3, "nearest": True}},
             problems=(*_WITH_BODY, 504),
         ),
-        "/documents": _operation(
-            "post",
-            "addDocuments",
-            "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
-            f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
-            {
-                200: (
-                    "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
-                    {_JSON: _ref("Status"), _NDJSON: lines},
-                ),
-                201: ("It was added.", {_JSON: _ref("Status")}),
-            },
-            parameters=_ADDING,
-            body={_JSON: _ref("Document"), _NDJSON: lines},
-            problems=(*_WITH_BODY, 403, 409, 504, 507),
-        ),
+        "/documents": {
+            **_operation(
+                "get",
+                "listDocuments",
+                "Some documents, in order of addition. A page may have fewer than its size and not be the last: it"
+                " looks through 50,000 documents at most, and reads some megabytes of text at most.",
+                {200: ("The page.", {_JSON: _ref("Page")})},
+                parameters=_LISTING,
+                problems=(422, 504),
+            ),
+            **_operation(
+                "post",
+                "addDocuments",
+                "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
+                f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
+                {
+                    200: (
+                        "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
+                        {_JSON: _ref("Status"), _NDJSON: lines},
+                    ),
+                    201: ("It was added.", {_JSON: _ref("Status")}),
+                },
+                parameters=_ADDING,
+                body={_JSON: _ref("Document"), _NDJSON: lines},
+                examples={_JSON: _FOX, _NDJSON: json.dumps(_FOX) + "\n"},
+                problems=(*_WITH_BODY, 403, 409, 504, 507),
+            ),
+        },
         "/documents/{id}": {
             "parameters": [_ID],
             **_operation(
@@ -134,6 +165,13 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
         },
         "/info": _operation(
             "get", "info", "What the index is and holds.", {200: ("The index.", {_JSON: _ref("Info")})}, problems=(504,)
+        ),
+        "/statistics": _operation(
+            "get",
+            "statistics",
+            "What the index holds in numbers. All postings are read for it, a second for a million documents.",
+            {200: ("The numbers.", {_JSON: _ref("Statistics")})},
+            problems=(504,),
         ),
         "/metrics": _operation(
             "get",
@@ -177,6 +215,37 @@ _ADDING = [
     },
 ]
 
+_NUMBERS = {
+    "after": "next of the page before; absent, the page is the first.",
+    "size": "Most documents of the page.",
+    "opening": "Characters of each text to give; 0 reads no texts.",
+}
+_LISTING = [
+    *(
+        {
+            "name": name,
+            "in": "query",
+            "description": about,
+            "schema": {"type": "integer", "minimum": least, "maximum": most}
+            | ({} if absent is None else {"default": absent}),
+        }
+        for name, about in _NUMBERS.items()
+        for least, most, absent in [PAGE_NUMBERS[name]]
+    ),
+    {
+        "name": "prefix",
+        "in": "query",
+        "description": "Only documents whose id begins with this.",
+        "schema": {"type": "string", "maxLength": wire.MOST_ID, "default": ""},
+    },
+    {
+        "name": "order",
+        "in": "query",
+        "description": "Which come first: those added first, or those added last.",
+        "schema": {"enum": list(ORDERS), "default": ORDERS[0]},
+    },
+]
+
 
 def _operation(
     method: str,
@@ -186,6 +255,7 @@ def _operation(
     *,
     parameters: list[dict[str, Any]] | None = None,
     body: dict[str, Any] | None = None,
+    examples: dict[str, Any] | None = None,
     problems: tuple[int, ...] = (),
     is_open: bool = False,
 ) -> dict[str, Any]:
@@ -196,7 +266,7 @@ def _operation(
     if parameters:
         told["parameters"] = parameters
     if body is not None:
-        told["requestBody"] = {"required": True, "content": _content(body)}
+        told["requestBody"] = {"required": True, "content": _content(body, examples)}
     every = [status for status in _BY_ANY if not (is_open and status == 401)]
     said = {status: {"description": text, "content": _content(kinds)} for status, (text, kinds) in answers.items()}
     said |= {status: _problem(status) for status in (*problems, *every)}
@@ -214,8 +284,9 @@ def _problem(status: int) -> dict[str, Any]:
     return told
 
 
-def _content(kinds: dict[str, Any]) -> dict[str, Any]:
-    return {kind: {"schema": schema} for kind, schema in kinds.items()}
+def _content(kinds: dict[str, Any], examples: dict[str, Any] | None = None) -> dict[str, Any]:
+    shown = {kind: {"example": example} for kind, example in (examples or {}).items()}
+    return {kind: {"schema": schema, **shown.get(kind, {})} for kind, schema in kinds.items()}
 
 
 def _ref(name: str) -> dict[str, str]:

@@ -20,10 +20,12 @@ from neardup.server.problems import Problem
 
 PAGE = {
     "/": b"text/html; charset=utf-8",
+    "/docs": b"text/html; charset=utf-8",
     "/page.js": b"text/javascript; charset=utf-8",
+    "/docs.js": b"text/javascript; charset=utf-8",
     "/page.css": b"text/css; charset=utf-8",
 }
-"""Paths of the page for people, and the types of what they give."""
+"""Paths of the pages for people, and the types of what they give."""
 PAGE_HEADERS: Headers = (
     (
         b"content-security-policy",

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from neardup.index.outcomes import IndexInfo
+from neardup.index.outcomes import IndexInfo, IndexStatistics
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
@@ -25,15 +25,29 @@ OutId = int | str
 Mark = tuple[int, int]
 
 
+_THRESHOLD = (
+    "Least similarity. Absent, it is the index's own, and may not be below that; with nearest or of containment it may."
+)
+_MEASURE = (
+    "containment: documents that contain the text, or are part of it. For this all stored texts are read; it is exact."
+)
+_NEAREST = (
+    "true: the hits may lie below the threshold of the index. Their similarities are exact; recall says how probably"
+    " a document of that similarity is found, for below the threshold the bands miss ever more of them."
+)
+_EXHAUSTIVE = "true, with nearest: hold the text against every stored text, which misses none and takes longer."
+
+
 class Query(Struct, kw_only=True, forbid_unknown_fields=True):
     """What to look for."""
 
     text: str | UnsetType = UNSET
     texts: list[str] | UnsetType = UNSET
     top: Annotated[int, Meta(ge=1, le=MOST_HITS, description="Most hits of a text.")] = 10
-    threshold: (
-        Annotated[float, Meta(gt=0, le=1, description="The index's own when absent, and not below it.")] | None
-    ) = None
+    threshold: Annotated[float, Meta(gt=0, le=1, description=_THRESHOLD)] | None = None
+    measure: Annotated[Literal["jaccard", "containment"], Meta(description=_MEASURE)] = "jaccard"
+    nearest: Annotated[bool, Meta(description=_NEAREST)] = False
+    exhaustive: Annotated[bool, Meta(description=_EXHAUSTIVE)] = False
     exact: Annotated[bool, Meta(description="false: candidates that were not checked, without similarity.")] = True
     with_text: Annotated[bool, Meta(description="Give the text of each hit.")] = False
     passages: Annotated[bool, Meta(description="Mark what each hit shares with the text.")] = False
@@ -51,7 +65,15 @@ class Found(Struct, kw_only=True):
 
     id: OutId
     similarity: float | None
-    bands: Annotated[int, Meta(ge=0, description="Bands of the index in which the two agree.")]
+    bands: Annotated[int, Meta(ge=0, description="Bands of the index in which the two agree.")] | UnsetType = UNSET
+    recall: (
+        Annotated[float, Meta(ge=0, le=1, description="Of nearest: how probably one of this similarity is found.")]
+        | UnsetType
+    ) = UNSET
+    contained: (
+        Annotated[Literal["query", "document", "both"], Meta(description="Of containment: which is part of the other.")]
+        | UnsetType
+    ) = UNSET
     text: str | UnsetType = UNSET
     marks: Annotated[list[Mark], Meta(description="Shared passages in the hit's text.")] | UnsetType = UNSET
     links: (
@@ -107,6 +129,23 @@ class StoredDocument(Struct, kw_only=True):
     text: str
 
 
+class ListedDocument(Struct, kw_only=True):
+    """A document of a page."""
+
+    id: OutId
+    characters: Annotated[int, Meta(ge=0, description="Of the whole text.")] | UnsetType = UNSET
+    opening: Annotated[str, Meta(description="The first characters of the text.")] | UnsetType = UNSET
+
+
+class Page(Struct, kw_only=True):
+    """Some documents, in order of addition."""
+
+    documents: list[ListedDocument]
+    next: Annotated[int, Meta(description="What the next page is to come after; absent on the last.")] | UnsetType = (
+        UNSET
+    )
+
+
 class Health(Struct, kw_only=True):
     """The service answers."""
 
@@ -118,6 +157,35 @@ Info = msgspec.defstruct(
     "Info",
     [*_TOLD, ("read_only", bool)],
     namespace={"__doc__": "What the index is and holds; its place on the disk is not shown."},
+    kw_only=True,
+)
+
+
+class Segment(Struct, kw_only=True):
+    """A file of postings."""
+
+    documents: int
+    bytes: int
+
+
+class Chance(Struct, kw_only=True):
+    """How probably a query finds a document, by its similarity to the text."""
+
+    similarity: float
+    probability: float
+
+
+_STRUCTS: dict[str, Any] = {"segments": list[Segment], "recall_curve": list[Chance]}
+_COUNTED = [(name, _STRUCTS.get(name, kind)) for name, kind in get_type_hints(IndexStatistics).items()]
+Statistics = msgspec.defstruct(
+    "Statistics",
+    [*_COUNTED, ("documents_at_start", int), ("changes_since_start", int)],
+    namespace={
+        "__doc__": "What the index holds in numbers. distinct: texts that differ once they are normalised. copied:"
+        " documents whose text another one has. sharing: documents that share a band with one of another text; all"
+        " others have no near-duplicate that a query would find, but copies. segments: files of postings, in order of"
+        " addition. tail_documents: those added last, in no such file yet. documents_at_start: when the service began."
+    },
     kw_only=True,
 )
 
@@ -161,11 +229,7 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
     """See that the fields of a query go together and keep to the limits. Raises Problem: 422, naming the field."""
     if (query.text is UNSET) == (query.texts is UNSET):
         raise Problem(422, "give either text, or texts as a list.", field="text")
-    if query.threshold is not None and query.threshold < threshold:
-        fault = f"threshold is {query.threshold:g}, and the index was made for {threshold:g}. Give that or more."
-        raise Problem(422, fault, field="threshold")
-    if query.threshold is not None and not query.exact:
-        raise Problem(422, "a threshold needs similarities, which exact=false leaves out.", field="threshold")
+    _check_kind(query, threshold)
     if isinstance(query.text, str):
         check_text(query.text, limits)
         return
@@ -176,6 +240,25 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
         raise Problem(422, f"there are {len(query.texts)} texts; {limits.texts} are allowed.", field="texts")
     for place, text in enumerate(query.texts):
         check_text(text, limits, f"texts[{place}]")
+
+
+def _check_kind(query: Query, threshold: float) -> None:
+    """See that what is asked for is one of four: by the threshold, unchecked, nearest, containment."""
+    is_containment = query.measure == "containment"
+    if query.exhaustive and not query.nearest:
+        raise Problem(422, "exhaustive is for nearest. Give nearest as well.", field="exhaustive")
+    if is_containment and query.nearest:
+        fault = "nearest is for jaccard: of containment any threshold can be asked for, and none is missed."
+        raise Problem(422, fault, field="nearest")
+    if not query.exact and (is_containment or query.nearest):
+        raise Problem(422, "containment and nearest are always exact. Leave exact out.", field="exact")
+    if query.threshold is None:
+        return
+    if not query.exact:
+        raise Problem(422, "a threshold needs similarities, which exact=false leaves out.", field="threshold")
+    if query.threshold < threshold and not (is_containment or query.nearest):
+        fault = f"threshold is {query.threshold:g}, and the index was made for {threshold:g}. Give that or more, or"
+        raise Problem(422, f"{fault} nearest, which says how many are missed.", field="threshold")
 
 
 def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:

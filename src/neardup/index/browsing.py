@@ -1,0 +1,133 @@
+"""Looking around in an index: its documents page by page, and what it holds in numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.index import folders
+from neardup.index.core import Core
+from neardup.index.folders import SEGMENTS
+from neardup.index.outcomes import IndexPage, IndexStatistics, ListedDocument
+from neardup.index.prepared import original_id
+from neardup.index.segments import bad_pages
+from neardup.index.statements import Name, Reading
+from neardup.index.views import DamagedError, View, documents_of, names_of
+from neardup.inputs.source import BATCH_BYTES
+from neardup.params import Bands
+from neardup.stages.postings import merged_row, without
+from neardup.tuning import s_curve
+from neardup.types import I64, U64, Mask
+
+SCANNED = 50_000
+"""Numbers of documents that one page looks through for ids with a prefix: there is no order of ids to look it up in."""
+MOST_POSTINGS = 1 << 25
+"""Postings of an index up to which the documents that share a band are counted: 1 s at most."""
+STEPS = 20
+"""Steps of similarity from 0 to 1 for which the probability of being found is told."""
+_LOW = np.uint64(0xFFFFFFFF)
+_S32 = np.uint64(32)
+
+
+def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int) -> IndexPage:
+    """Some documents in order of addition; see ``Index.page``."""
+
+    def work(reading: Reading, view: View) -> IndexPage:
+        end = reading.state().next
+        begin = (end if newest else -1) if after is None else max(-1, min(after, end))
+        names, last = reading.names_after(begin, prefix, most=size, scanned=SCANNED, newest=newest)
+        names_of(names, reading.path)
+        listed = _listed(core, reading, names, opening)
+        if len(listed) < len(names):
+            last = names[len(listed) - 1][0]
+        is_end = last <= 0 if newest else last >= end - 1
+        return IndexPage(tuple(listed), None if is_end else last)
+
+    return core.ask(work)
+
+
+def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
+    """The documents of a page, as many as have some megabytes of text together, and one at least."""
+    if not opening:
+        return [ListedDocument(original_id(id, kind), None, None) for _, id, kind, _ in names]
+    listed: list[ListedDocument] = []
+    nbytes = 0
+    for name in names:
+        rows = reading.rows([name[0]])
+        nbytes += len(rows[0][4])
+        if listed and nbytes > BATCH_BYTES:
+            break
+        documents_of(rows, reading.path)
+        text = core.sketcher.text(rows[0][4])
+        listed.append(ListedDocument(original_id(name[1], name[2]), len(text), text[:opening]))
+    return listed
+
+
+def statistics(core: Core) -> IndexStatistics:
+    """What an index holds in numbers; see ``Index.statistics``."""
+
+    def work(reading: Reading, view: View) -> IndexStatistics:
+        state = reading.state()
+        numbers, prints, gone = _living(core, reading, view)
+        sizes = _group_sizes(np.sort(prints[numbers]))
+        files = {} if core.folder is None else folders.sizes(core.folder)
+        return IndexStatistics(
+            documents=state.documents,
+            empty=state.empty,
+            distinct=sizes.size,
+            copied=int(sizes[sizes > 1].sum()),
+            largest_group=int(sizes.max(initial=0)),
+            sharing=_sharing(view, prints, gone, core.spec.bands),
+            segments=tuple((run.span, files.get(f"{SEGMENTS}/{run.name}", 0)) for run in view.segments),
+            tail_documents=max(0, state.next - view.covered),
+            total_bytes=sum(files.values()),
+            recall_curve=_recall_curve(core.spec.bands),
+        )
+
+    return core.ask(work)
+
+
+def _recall_curve(bands: Bands) -> tuple[tuple[float, float], ...]:
+    shares = [step / STEPS for step in range(STEPS + 1)]
+    return tuple((share, s_curve(share, bands.bands, bands.rows)) for share in shares)
+
+
+def _living(core: Core, reading: Reading, view: View) -> tuple[I64, U64, Mask | None]:
+    """Numbers of the documents of a transaction, the hashes of all texts by number, and which documents are gone."""
+    if not view.runs:
+        return np.empty(0, np.int64), np.empty(0, np.uint64), None
+    for run in view.segments:
+        if run.checks is not None and bad_pages(run):  # what is read here passes by the check of a lookup
+            raise DamagedError(run.base, run.span, run.name or "", "a segment is damaged")
+    later = np.arange(reading.state().next, view.runs[-1].end)  # a view may be later than the transaction
+    gone, prints = without(view.runs, np.concatenate((reading.removed(), later)))
+    numbers = (merged_row(view.runs, core.id_row, gone) & _LOW).astype(np.int64)
+    return numbers, prints, gone
+
+
+def _group_sizes(rising: U64) -> I64:
+    """How many values there are of each of rising values."""
+    if rising.size == 0:
+        return np.empty(0, np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], rising[1:] != rising[:-1])))
+    return np.diff(starts, append=rising.size)
+
+
+def _sharing(view: View, prints: U64, gone: Mask | None, bands: Bands) -> int | None:
+    """Documents that share a band with one of another text; None where there are too many postings to count them.
+
+    O(postings): each band is put in order, and each bucket asked whether it has more than one text.
+    """
+    if sum(int(run.postings.size) for run in view.runs) > MOST_POSTINGS:
+        return None
+    is_sharing = np.zeros(prints.size, dtype=np.bool_)
+    for band in range(bands.bands if view.runs else 0):
+        postings = merged_row(view.runs, band, gone)
+        sizes = _group_sizes(postings >> _S32)
+        if sizes.size == 0:
+            continue
+        members = (postings & _LOW).astype(np.int64)
+        texts = prints[members]
+        starts = np.cumsum(sizes) - sizes
+        is_mixed = np.minimum.reduceat(texts, starts) != np.maximum.reduceat(texts, starts)
+        is_sharing[members[np.repeat(is_mixed, sizes)]] = True
+    return int(np.count_nonzero(is_sharing))

@@ -1,0 +1,103 @@
+"""The documents that are most like a text, also below the threshold: among the candidates, or among all documents.
+
+Bands are chosen for the threshold. Below it they find ever fewer documents (``tuning.s_curve`` says how many), so what
+they miss is found only by holding the texts asked about against every document, which is done here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from neardup.engine.observe import Observer
+from neardup.engine.threads import in_order
+from neardup.index.answers import answers
+from neardup.index.core import Core
+from neardup.index.outcomes import Hit
+from neardup.index.prepared import PreparedDocuments, original_id
+from neardup.index.statements import Reading, Row
+from neardup.index.views import View, documents_of, names_of
+from neardup.stages.verify import check_pairs
+from neardup.types import F64, I64, Documents
+
+ANY = 5e-324
+"""The least float above 0: a threshold that every document reaches which shares a shingle."""
+PAIRS_AT_A_TIME = 1 << 20
+"""Pairs of a text that is asked about and a document that are held at a time."""
+
+
+def nearest(
+    core: Core, queries: Documents, *, top: int | None, threshold: float, exhaustive: bool, observer: Observer
+) -> list[list[Hit]]:
+    """The documents most like each query, most similar first; see ``Index.nearest``."""
+    if not exhaustive:
+        return answers(core, queries, top, threshold)
+    prepared = core.sketcher.prepare_query(queries)
+    work = partial(_scan, core=core, prepared=prepared, top=top, threshold=threshold, observer=observer)
+    return core.ask(work)
+
+
+def _scan(
+    reading: Reading,
+    view: View,
+    *,
+    core: Core,
+    prepared: PreparedDocuments,
+    top: int | None,
+    threshold: float,
+    observer: Observer,
+) -> list[list[Hit]]:
+    """Hold every document of a transaction against each query. O(queries * bytes of text)."""
+    sketcher = core.sketcher
+    count = len(prepared)
+    asked = sketcher.sets(prepared.normal)
+    step = max(1, PAIRS_AT_A_TIME // max(1, count))
+
+    def check(rows: list[Row]) -> tuple[I64, I64, F64]:
+        """Query, number and similarity of the pairs of a block that reach the threshold."""
+        documents, numbers, _ = documents_of(rows, reading.path)
+        held = sketcher.sets(sketcher.normalized(documents))
+        query = np.repeat(np.arange(count), numbers.size)
+        place = np.tile(np.arange(numbers.size), count)
+        similarity = check_pairs(query, place, asked, held, threshold=threshold)
+        near = similarity >= threshold
+        return query[near], numbers[place[near]], similarity[near]
+
+    observer.stage("scan", reading.state().documents, "documents")
+    blocks = (rows[first : first + step] for rows in reading.blocks() for first in range(0, len(rows), step))
+    sizes: list[int] = []
+
+    def noted(rows: list[Row]) -> list[Row]:
+        sizes.append(len(rows))
+        return rows
+
+    best = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    for done, found in enumerate(in_order(check, map(noted, blocks), threads=core.threads)):
+        query, number, similarity = (np.concatenate(pair) for pair in zip(best, found, strict=True))
+        order = np.lexsort((number, -similarity, query))
+        if top is not None:
+            ordered = query[order]
+            order = order[np.arange(order.size) - np.searchsorted(ordered, ordered) < top]
+        best = query[order], number[order], similarity[order]
+        observer.advance(sizes[done])
+    return _as_hits(reading, view, prepared, *best)
+
+
+def _as_hits(
+    reading: Reading, view: View, prepared: PreparedDocuments, query: I64, number: I64, similarity: F64
+) -> list[list[Hit]]:
+    """The pairs as hits, with the number of bands in which the two agree: none where the bands miss a document."""
+    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
+    bands: dict[tuple[int, int], int] = {}
+    if found.numbers.size:
+        ends = [found.numbers.size] if len(prepared) == 1 else found.ends
+        asked = np.repeat(np.arange(len(prepared)), np.diff(ends, prepend=0))
+        met = zip(asked.tolist(), found.numbers.tolist(), found.bands.tolist(), strict=True)
+        bands = {(place, at): agreeing for place, at, agreeing in met}
+    named = names_of(reading.names(sorted(set(number.tolist()))), reading.path)
+    names = {at: original_id(id, kind) for at, id, kind in named}
+    hits: list[list[Hit]] = [[] for _ in range(len(prepared))]
+    for place, at, share in zip(query.tolist(), number.tolist(), similarity.tolist(), strict=True):
+        hits[place].append(Hit(names[at], share, bands.get((place, at), 0)))
+    return hits

@@ -1,0 +1,70 @@
+"""The parameters in the address of a request: those that are known, each given once and usable; else 422 names one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from neardup.params import ON_DUPLICATE
+from neardup.server.exchange import Exchange
+from neardup.server.jobs import AddOptions
+from neardup.server.problems import Problem
+from neardup.server.wire import MOST_ID
+
+BOOLEANS = ("false", "true")
+ORDERS = ("oldest", "newest")
+PAGE_NUMBERS = {"after": (0, 2**53 - 1, None), "size": (1, 200, 50), "opening": (0, 1000, 200)}
+"""Parameters of a page of documents that are numbers: least, most, and what they are when absent."""
+_NUMBER = re.compile(r"[0-9]{1,19}")
+
+
+def add_options(exchange: Exchange) -> AddOptions:
+    """The parameters of ``POST /documents``."""
+    given = _given(exchange, ("on_duplicate", "if_new"))
+    on_duplicate = _choice(given, "on_duplicate", ON_DUPLICATE)
+    return AddOptions(on_duplicate, _choice(given, "if_new", BOOLEANS) == "true")
+
+
+def page_options(exchange: Exchange) -> dict[str, Any]:
+    """The parameters of ``GET /documents``, as arguments of ``Index.page``."""
+    given = _given(exchange, (*PAGE_NUMBERS, "prefix", "order"))
+    prefix = given.get("prefix", "")
+    if len(prefix) > MOST_ID:
+        raise Problem(422, f"prefix has {len(prefix)} characters; {MOST_ID} are allowed.", field="prefix")
+    numbers = {name: _number(given, name, *reach) for name, reach in PAGE_NUMBERS.items()}
+    return {**numbers, "prefix": prefix, "newest": _choice(given, "order", ORDERS) == "newest"}
+
+
+def _given(exchange: Exchange, known: Collection[str]) -> dict[str, str]:
+    """The parameters as text."""
+    given: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(exchange.query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError as exc:
+        raise Problem(422, "the parameters are not percent-encoded UTF-8.") from exc
+    for name, value in pairs:
+        if name not in known:
+            raise Problem(422, f"{name} is no parameter. Known are {' and '.join(known)}.", field=name)
+        if name in given:
+            raise Problem(422, f"{name} is given twice.", field=name)
+        given[name] = value
+    return given
+
+
+def _choice(given: dict[str, str], name: str, known: Sequence[str]) -> str:
+    """One of some words; the first when absent."""
+    value = given.get(name, known[0])
+    if value not in known:
+        raise Problem(422, f"{name} is {value!r}. Give {', '.join(known[:-1])} or {known[-1]}.", field=name)
+    return value
+
+
+def _number(given: dict[str, str], name: str, least: int, most: int, absent: int | None) -> int | None:
+    value = given.get(name)
+    if value is None:
+        return absent
+    if _NUMBER.fullmatch(value) is None or not least <= int(value) <= most:
+        raise Problem(422, f"{name} is {value!r}. Give a whole number from {least} to {most}.", field=name)
+    return int(value)
