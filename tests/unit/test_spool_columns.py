@@ -147,6 +147,18 @@ def test_rows_that_are_still_in_the_buffer_are_seen(tmp_path):
     workdir.remove()
 
 
+def test_while_one_thread_writes_the_buffer_out_another_sees_all_rows(tmp_path, monkeypatch):
+    workdir = Workdir.create(tmp_path / "work", {"spec_id": "s"})
+    column = workdir.column("c", np.int64)
+    column.append(np.arange(1000))
+    seen = []
+    write = spool_files.os.pwrite
+    monkeypatch.setattr(spool_files.os, "pwrite", lambda *given: (seen.append(len(column)), write(*given))[1])
+    assert column.slice(900, 1000).tolist() == list(range(900, 1000))
+    assert seen == [1000]
+    workdir.remove()
+
+
 def test_reads_that_the_system_cuts_short_go_on(tmp_path, monkeypatch):
     real = spool_files.os.preadv
     monkeypatch.setattr(spool_files.os, "preadv", lambda fd, buffers, at: real(fd, [buffers[0][:1000]], at))

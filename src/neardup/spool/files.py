@@ -121,13 +121,14 @@ class SpoolFile:
         self._buffer = memoryview(b"")
         self._used = 0
         self._written = 0
+        self._size = 0
         self._crc = 0
         self._stated = (-1, 0)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of records, those in the buffer included."""
-        return self._written + self._used
+        """Bytes of records, those in the buffer included; the same while a thread that reads writes the buffer out."""
+        return self._size
 
     @property
     def count(self) -> int:
@@ -185,7 +186,7 @@ class SpoolFile:
                 raise damaged(self.path, f"the checksum of its {count} records is wrong")
             if there > size:
                 os.ftruncate(fd, HEADER + size)
-        self._written, self._crc, self._stated = size, crc, (facts["count"], facts["crc32"])
+        self._written, self._size, self._crc, self._stated = size, size, crc, (facts["count"], facts["crc32"])
         self._grew(HEADER + size)
         self.rest()
 
@@ -197,11 +198,12 @@ class SpoolFile:
                 self._flush()
             if size >= BUFFER:
                 self._write(data)
-                return
-            if len(self._buffer) == 0:
-                self._buffer = memoryview(bytearray(BUFFER))
-            self._buffer[self._used : self._used + size] = data
-            self._used += size
+            else:
+                if len(self._buffer) == 0:
+                    self._buffer = memoryview(bytearray(BUFFER))
+                self._buffer[self._used : self._used + size] = data
+                self._used += size
+            self._size += size
 
     def read(self, start: int, into: memoryview) -> None:
         """Fill ``into`` with the bytes of the records from byte ``start`` on."""
@@ -264,7 +266,7 @@ class SpoolFile:
     def close(self) -> None:
         """Close the file; what is in the buffer is lost."""
         with self._lock:
-            self._buffer, self._used = memoryview(b""), 0
+            self._buffer, self._used, self._size = memoryview(b""), 0, self._written
             self._close()
 
     def _close(self) -> None:
@@ -280,12 +282,8 @@ class SpoolFile:
 
     def _flush(self) -> None:
         if self._used:
-            used, self._used = self._used, 0
-            try:
-                self._write(self._buffer[:used])
-            except BaseException:
-                self._used = used
-                raise
+            self._write(self._buffer[: self._used])
+            self._used = 0
 
     def _write(self, data: memoryview) -> None:
         with at_work(self.path):
