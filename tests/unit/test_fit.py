@@ -78,15 +78,15 @@ def jaccard(a: str, b: str, shingle: str) -> float:
 
 
 @pytest.mark.parametrize("texts", [prose(40, 12), [*prose(25, 10), *prose(15, 300)]], ids=["all short", "most short"])
-def test_short_texts_under_long_shingles_are_for_records(texts: list[str]) -> None:
-    assert hints(texts) == [("short", "records")]
-    assert hints(texts, preset="records") == []
+def test_short_texts_under_long_shingles_are_for_articles(texts: list[str]) -> None:
+    assert hints(texts) == [("short", "articles")]
+    assert hints(texts, preset="articles") == []
 
 
 @pytest.mark.parametrize("threshold", [0.9, 0.99, 1.0])
 def test_a_strict_threshold_does_not_make_texts_short(threshold: float) -> None:
     assert hints(prose(40, 60), threshold=threshold) == []
-    assert hints(prose(40, 12), threshold=threshold) == ([("short", "records")] if threshold < 1 else [])
+    assert hints(prose(40, 12), threshold=threshold) == ([("short", "articles")] if threshold < 1 else [])
 
 
 def test_short_texts_of_a_script_without_spaces_are_for_unsegmented() -> None:
@@ -142,7 +142,7 @@ def test_nothing_is_said_of_sets() -> None:
 def test_hints_are_in_the_words_of_python_too() -> None:
     (hint,) = neardup.find(prose(40, 12)).summary.hints
     assert str(hint).startswith("The texts are short: half of them have at most 71 characters")
-    assert str(hint).endswith("Try preset='records'.")
+    assert str(hint).endswith("Try preset='articles'.")
 
 
 # What they are measured by
@@ -189,6 +189,7 @@ def test_hints_and_the_proposal_without_an_answer_name_the_kind_by_one_rule() ->
     quoting = ["> what was said before\nand what is said to it"] * 30
     for texts, preset in ((chinese(40, 60), "unsegmented"), (code(40), "code"), (quoting, "web")):
         assert kind_of(texts).preset == neardup.tune(texts, budget=0).proposal.preset == preset
+    assert hints(prose(40, 12)) == [("short", neardup.tune(prose(40, 12), budget=0).proposal.preset)]
     assert hints(chinese(40, 60)) == [("short", "unsegmented")]
     assert hints(code(40)) == [("code", "code")]
 
@@ -300,7 +301,7 @@ def test_a_sample_of_passing_batches_is_the_same_however_they_are_cut_and_has_ea
 
 @pytest.mark.parametrize(
     ("texts", "preset"),
-    [(prose(40, 12), "records"), (sharing(60), "essays"), (code(40), "code")],
+    [(prose(40, 12), "articles"), (sharing(60), "essays"), (code(40), "code")],
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_the_command_that_a_hint_names_runs_and_has_no_hint(
@@ -337,7 +338,7 @@ def test_options_that_the_preset_replaces_are_left_out_of_the_command(files: Cal
         "--json",
     ]
     (hint,) = json.loads(CliRunner().invoke(main, args).stdout)["hints"]
-    assert hint["command"] == f"neardup find {path} --exact auto --json --crowd 50 --for records"
+    assert hint["command"] == f"neardup find {path} --exact auto --json --crowd 50 --for articles"
 
 
 @pytest.mark.parametrize("command", ["find", "dedup", "report", "plan", "index build"])
@@ -354,7 +355,7 @@ def test_every_summary_of_a_search_has_the_hint(
 
 def test_a_report_has_what_its_preset_stands_for_and_the_hint_on_its_first_page(tmp_path: Path) -> None:
     for preset, words_of_it in (
-        (None, "Try --for records (preset=)."),
+        (None, "Try --for articles (preset=)."),
         ("web", "--for web = --shingle char:5 --normalize casefold,punct,space -t 0.8"),
     ):
         made = neardup.report(prose(40, 12), tmp_path / f"{preset}.html", single_file=True, preset=preset)
@@ -381,8 +382,8 @@ def test_odd_texts_are_looked_at_without_harm(texts: list[str]) -> None:
 
 HINTED = {
     "clough_stevenson/docs.jsonl.gz": [("passages", "essays")],
-    "records/dblp_acm.records.jsonl.gz": [("short", "records")],
-    "records/cora.records.jsonl.gz": [("short", "records")],
+    "records/dblp_acm.records.jsonl.gz": [("short", "articles")],
+    "records/cora.records.jsonl.gz": [("short", "articles")],
     "multilingual/chinese_poems.jsonl.gz": [("short", "unsegmented")],
     "mccormick_articles/articles_1000.jsonl.gz": [],
     "arxiv_10k/abstracts.jsonl.gz": [],

@@ -208,7 +208,7 @@ def text_hints(texts: Sequence[str], counts: I64, spec: Spec) -> list[Hint]:
             f"The texts are short: half of them have at most {half + k - 1:,} {unit}, and with {spec.shingle} {few}"
             f" such a text below {spec.threshold:g}."
         )
-        return _unless_used(spec, SHORT, preset if has_no_spaces else "records", seen)
+        return _unless_used(spec, SHORT, preset if has_no_spaces else "articles", seen)
     are_lines = not (spec.normalize.space or spec.normalize.strip)
     if kind != "word" and preset == "code" and are_lines:
         seen = (
