@@ -90,7 +90,7 @@
   function verdictBox(a, b) {
     const pair = named(a, b);
     const others = n.make("div", {});
-    const status = n.make("p", { class: "soft", role: "status" });
+    const status = n.make("p", { class: "soft status", role: "status" });
     const note = n.make("input", { type: "text", id: "verdict-note", autocomplete: "off" });
     const name = n.make("input", { type: "text", id: "grader", autocomplete: "off", value: kept(GRADER) ?? "" });
     const choices = VERDICTS.map((verdict, i) => n.make("input", { type: "radio", name: "verdict", id: `verdict-${i}`, value: verdict }));
@@ -114,7 +114,10 @@
 
     function save() {
       const chosen = choices.find((choice) => choice.checked);
-      if (!chosen) return;
+      if (!chosen) {
+        status.textContent = note.value.trim() ? "Choose a verdict: the note is kept with it." : "";
+        return;
+      }
       set(pair, { verdict: chosen.value, note: note.value.trim() });
       show();
       status.textContent ||= "Kept in this browser.";
