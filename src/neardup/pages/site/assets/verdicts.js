@@ -86,6 +86,12 @@
     add(made);
   }
 
+  // Who gives a name after the first verdicts means those too.
+  function sign(grader) {
+    keep(place(), JSON.stringify(own().map((one) => ({ ...one, grader: one.grader || grader }))));
+    known = null;
+  }
+
   // The box on the page of a pair.
   function verdictBox(a, b) {
     const pair = named(a, b);
@@ -125,7 +131,11 @@
 
     for (const choice of choices) choice.addEventListener("change", save);
     note.addEventListener("change", save);
-    name.addEventListener("change", () => { keep(GRADER, name.value.trim()); show(); });
+    name.addEventListener("change", () => {
+      if (!kept(GRADER)) sign(name.value.trim());
+      keep(GRADER, name.value.trim());
+      show();
+    });
     show();
     return n.make("section", { class: "verdict no-print", "aria-labelledby": "h-verdict" },
       n.make("div", { class: "verdict-row" },
