@@ -74,7 +74,13 @@ def test_the_views_of_a_report(look: Look, folder: Path, width: int, scheme: str
 def test_the_views_of_a_report_about_copying(look: Look, tmp_path: Path, width: int, scheme: str) -> None:
     texts = {"ann-1": A, "bea-1": B, "cid-1": f"{TEXT} And so on."}
     made = neardup.report(
-        texts, tmp_path / "report", purpose="copying", shingle="word:3", threshold=0.1, group_by="^[a-z]+", title="Essays"
+        texts,
+        tmp_path / "report",
+        purpose="copying",
+        shingle="word:3",
+        threshold=0.1,
+        group_by="^[a-z]+",
+        title="Essays",
     )
     page = look(made.path, width=width, color_scheme=scheme)
     for address, heading in {
