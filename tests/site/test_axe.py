@@ -70,6 +70,33 @@ def test_the_views_of_a_report(look: Look, folder: Path, width: int, scheme: str
         check(page, address)
 
 
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_the_views_of_a_report_about_copying(look: Look, tmp_path: Path, width: int, scheme: str) -> None:
+    texts = {"ann-1": A, "bea-1": B, "cid-1": f"{TEXT} And so on."}
+    made = neardup.report(
+        texts,
+        tmp_path / "report",
+        purpose="copying",
+        shingle="word:3",
+        threshold=0.1,
+        group_by="^[a-z]+",
+        title="Essays",
+    )
+    page = look(made.path, width=width, color_scheme=scheme)
+    for address, heading in {
+        "#/": "Essays",
+        "#/pairs": "Pairs",
+        "#/pair/0/0": " and ",
+        "#/people": "People",
+        "#/person/0": "ann",
+        "#/print": "To print",
+    }.items():
+        page.evaluate("address => { location.hash = address; }", address)
+        settled(page, heading)
+        check(page, address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
 @pytest.mark.parametrize(("width", "scheme"), [*LOOKS, (768, "light"), (1280, "dark")])
 def test_the_page_of_a_pair_with_each_of_its_panels(look: Look, tmp_path: Path, width: int, scheme: str) -> None:
     meta, data = filler.pair_page(A, B)

@@ -106,11 +106,12 @@ def test_ignored_text_is_grey_and_not_marked(essays: Path, look: Look) -> None:
 def test_verdicts_are_kept_exported_and_come_into_the_next_report(essays: Path, look: Look, tmp_path: Path) -> None:
     page = look(essays)
     page.locator(".top-pairs tbody a").first.click()
-    page.locator("#grader").fill("Ms Grey")
-    page.locator("#grader").blur()
-    page.locator("label", has_text="unclear").locator("input").check()
     page.locator("#verdict-note").fill("ask her")
     page.locator("#verdict-note").blur()
+    assert "Choose a verdict" in page.locator(".verdict .status").inner_text()
+    page.locator("label", has_text="unclear").locator("input").check()
+    page.locator("#grader").fill("Ms Grey")  # last: a verdict without a name becomes hers
+    page.locator("#grader").blur()
     page.reload()
     until(page, "document.querySelector('input[value=unclear]')?.checked")
     assert page.locator("#verdict-note").input_value() == "ask her"

@@ -233,7 +233,7 @@ def test_a_printed_pair_has_both_texts_and_the_measures_and_no_controls(look: Lo
 def test_a_report_keeps_what_is_ignored_while_one_goes_from_pair_to_pair(
     look: Look, folder: Path, abstracts: Report
 ) -> None:
-    page = look(folder, "#/pair/0/first")
+    page = look(folder, "#/cluster/0/pair/first")
     settled(page, " and ")
     page.click(".opener >> text=Passages")
     page.locator("[aria-label^='Ignore passage']").first.click()

@@ -90,7 +90,9 @@ def test_the_summary_leads_to_pairs_bars_and_clusters(look: Look, folder: Path, 
     link.focus()
     page.keyboard.press("Enter")
     settled(page, "Pairs")
-    assert page.locator(".status").inner_text().startswith(f"{name.split(': ')[1].split(' ')[0]} found")
+    status = page.locator(".status", has_text=f"searched {meta['pairs']['listed']} pairs")
+    status.wait_for()  # the list tells how far it is while its rows come in
+    assert status.inner_text().startswith(f"{name.split(': ')[1].split(' ')[0]} found")
     page.go_back()
     settled(page, "Abstracts")
     page.locator(".top-pairs a").first.click()

@@ -98,7 +98,7 @@
     if (!cluster.pairs.length) return note("No pair of this cluster is in the report.");
     const order = ordered(cluster.pairs);
     const id = (i) => n.make("span", {}, n.make("span", { class: "no" }, String(i + 1)), " ", n.brief(cluster.members[i].id));
-    const names = [["pair", "Pair"], ["similarity", "Similarity"], ["share", "Of the first"], ["share", "Of the second"], ["size", "Longest passage"]];
+    const names = [["pair", "Pair"], ["similarity", "Similarity"], ["share", "Of the first"], ["share", "Of the second"], ["longest", "Longest passage"]];
     const rowOf = (k) => {
       const pair = cluster.pairs[k];
       return [n.make("a", { href: n.pairAddress(k) }, id(pair.a), n.make("span", { class: "soft" }, " and "), id(pair.b)), similarity(pair.similarity),

@@ -71,6 +71,8 @@
     ];
   }
 
+  const SHARES = "“Of the first” is how much of the first text stands in passages that both texts have, “Of the second” the same for the second text. " +
+    "The longest passage is counted in characters.";
   const FIELDS = [
     { name: "from", label: "Similarity at least", step: "any" },
     { name: "below", label: "and below", step: "any" },
@@ -107,7 +109,7 @@
     if (!store) open();
     const withSources = (n.meta.sources?.names.length ?? 0) > 1;
     view.append(
-      n.make("p", { class: "soft" }, "Of the first and of the second text is told how much of it stands in passages that both have, and how many characters the longest passage has."),
+      n.make("p", { class: "soft" }, SHARES),
       n.listView({
       path: PATH, name: "Pairs", one: "pair", columns: columnsOf(withSources), natural: { by: isCopying() ? "contained" : "similarity", isDown: true },
       fields: withSources ? [...FIELDS, ...SOURCES] : FIELDS, rows: store.rows, chunk, lower: store.lower, keeps,

@@ -41,8 +41,8 @@
     return table("Pairs", [
       ["pair", "Pair, and what both have", pair],
       ["share", "Highest share", (row) => n.share(row.contained)],
-      ["share", "Of the first in the second", (row) => perMille(row.share_a)],
-      ["share", "Of the second in the first", (row) => perMille(row.share_b)],
+      ["share", "Of the first", (row) => perMille(row.share_a)],
+      ["share", "Of the second", (row) => perMille(row.share_b)],
       ["longest", "Longest passage", (row) => n.count(row.longest)],
       ["verdict", "Verdict", (row) => n.appendText(n.make("bdi"), n.verdictText(row.a, row.b))],
     ], turned);
@@ -92,7 +92,7 @@
       n.make("p", { class: "tools no-print" }, n.make("button", { type: "button", onclick: () => window.print() }, "Print"), n.verdictExporter()),
       n.make("section", {}, n.make("h2", {}, n.named(n.plain(meta.title, 200))),
         n.make("p", {}, `${n.many(meta.counts.documents, "document")}; ${n.many(meta.pairs.total, "pair")} of similarity ${n.exact(meta.threshold)} or more; ${meta.version}, spec ${meta.spec_id}.`),
-        facts, pairTable(rows)));
+        facts, rows.length ? pairTable(rows) : note("No pair was found: no two documents are similar enough.")));
     if (meta.pairs.total > rows.length) view.append(note(`The first ${n.count(rows.length)} of ${n.many(meta.pairs.total, "pair")} are printed.`));
     for (const person of people.slice(0, PRINTED)) {
       const theirs = rows.filter(({ a, b }) => a.person === person.number || b.person === person.number);

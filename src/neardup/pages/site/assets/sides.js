@@ -95,7 +95,7 @@
     pane.onlost = () => { lost.textContent = "This passage is not among the parts of the text that this page has."; };
     pane.box.addEventListener("scroll", () => { lost.textContent = ""; });
     const file = member.file
-      ? [" · ", n.make("a", { class: "file", href: member.file, target: "_blank", rel: "noopener noreferrer" }, "Open the file")] : [];
+      ? [n.make("span", { class: "to-file" }, " · ", n.make("a", { class: "file", href: member.file, target: "_blank", rel: "noopener noreferrer" }, "Open the file"))] : [];
     return n.make("section", { class: "side", "aria-label": `Text ${letter}` },
       n.make("h2", { class: "side-name" }, n.make("span", { class: "letter" }, letter), " ", n.named(member.id)),
       n.make("p", { class: "about" }, n.appendText(n.make("bdi"), about.join(" · ")), ...file),

@@ -36,7 +36,7 @@
     const openings = text("opening", "Opening words", () => store.opening, (i) => (wordsLead && store.opening[i] ? link(i, words(i)) : words(i)));
     return [
       ...(wordsLead ? [openings, names] : [names, openings]),
-      number("size", "Size", (i) => n.count(store.size[i])),
+      number("size", "Documents", (i) => n.count(store.size[i])),
       number("highest", "Highest pair", (i) => similarity(store.highest[i])),
       number("least", "Least", (i) => n.cut(store.least[i])),
       number("mean", "Mean", (i) => n.cut(store.mean[i])),

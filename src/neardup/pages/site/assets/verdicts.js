@@ -86,11 +86,17 @@
     add(made);
   }
 
+  // Who gives a name after the first verdicts means those too.
+  function sign(grader) {
+    keep(place(), JSON.stringify(own().map((one) => ({ ...one, grader: one.grader || grader }))));
+    known = null;
+  }
+
   // The box on the page of a pair.
   function verdictBox(a, b) {
     const pair = named(a, b);
     const others = n.make("div", {});
-    const status = n.make("p", { class: "soft", role: "status" });
+    const status = n.make("p", { class: "soft status", role: "status" });
     const note = n.make("input", { type: "text", id: "verdict-note", autocomplete: "off" });
     const name = n.make("input", { type: "text", id: "grader", autocomplete: "off", value: kept(GRADER) ?? "" });
     const choices = VERDICTS.map((verdict, i) => n.make("input", { type: "radio", name: "verdict", id: `verdict-${i}`, value: verdict }));
@@ -114,7 +120,10 @@
 
     function save() {
       const chosen = choices.find((choice) => choice.checked);
-      if (!chosen) return;
+      if (!chosen) {
+        status.textContent = note.value.trim() ? "Choose a verdict: the note is kept with it." : "";
+        return;
+      }
       set(pair, { verdict: chosen.value, note: note.value.trim() });
       show();
       status.textContent ||= "Kept in this browser.";
@@ -122,7 +131,11 @@
 
     for (const choice of choices) choice.addEventListener("change", save);
     note.addEventListener("change", save);
-    name.addEventListener("change", () => { keep(GRADER, name.value.trim()); show(); });
+    name.addEventListener("change", () => {
+      if (!kept(GRADER)) sign(name.value.trim());
+      keep(GRADER, name.value.trim());
+      show();
+    });
     show();
     return n.make("section", { class: "verdict no-print", "aria-labelledby": "h-verdict" },
       n.make("div", { class: "verdict-row" },
