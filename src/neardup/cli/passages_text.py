@@ -40,6 +40,8 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             *_passage_rows(summary["top_passages"]),
             *_loser_rows(summary["most_repeated"]),
         ]
+        if summary["cut"] is not None:
+            rows += _cut_rows(summary["cut"], size)
     else:
         rows.append((WARNING, f"no passage of {least} or more stands at two places. {_cure(summary)}"))
     return labelled(rows) + listed_faults(summary["bad"], faults)
@@ -67,6 +69,19 @@ def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
         )
         for i, each in enumerate(documents[:SHOWN])
     ]
+
+
+def _cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
+    how = f"by the policy {cut['policy']}, to whole {cut['snap']}s" if cut["snap"] != "char" else cut["policy"]
+    rows = [
+        ("cut", f"{percent(cut['bytes'], size)} of the text, out of {counted(cut['documents'], 'document')}, {how}"),
+    ]
+    if cut["left_out"]:
+        few = f"fewer than {counted(cut['min_left'], 'character')} were left"
+        listed = ", ".join(shown(name) for name in cut["left_out_ids"])
+        more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
+        rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
+    return rows
 
 
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:

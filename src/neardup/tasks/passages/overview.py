@@ -54,7 +54,7 @@ def losers(run: PassageRun, policy: str, most: int = LISTED) -> list[dict[str, A
 
 
 def most_cut(run: PassageRun, sizes: Iterable[tuple[I64, I64]], most: int = LISTED) -> list[dict[str, Any]]:
-    """The same, of pairs of arrays: rows of documents, each in one of them at most once, and the bytes that each loses."""
+    """The same, of pairs of arrays: rows of documents, each at most once, and the bytes that each loses."""
     heap: list[tuple[int, int]] = []
     for rows, lost in sizes:
         best = np.lexsort((rows, -lost))[:most].tolist()
