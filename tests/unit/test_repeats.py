@@ -238,9 +238,9 @@ def test_a_cut_is_moved_inward_to_words_and_lines():
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("Mine own. Take it all. [And this too. And] not this.", "And this too."),
+        ("Mine own. Take it all. [And this too. And] not this.", "And this too. "),
         ("Mine. [Take it all. And this too. ]Mine.", "Take it all. And this too. "),
-        ("[One. Two! He said \u201cthree?\u201d Fo]ur.", "One. Two! He said \u201cthree?\u201d"),
+        ("[One. Two! He said \u201cthree?\u201d Fo]ur.", "One. Two! He said \u201cthree?\u201d "),
         ("Version 1[.5 is out now. It is 2.5 times as fast. No]w.", " It is 2.5 times as fast."),
         ("甲乙。丙[丁。戊己「庚」！辛]壬。", "戊己「庚」！"),
         ("A title\n\n[A line\ngoes on here.\n\nAnother]", "A line\ngoes on here.\n\nAnother"),

@@ -126,6 +126,8 @@ def _to_sentences(text: bytes, start: int, end: int) -> Span:
     if not any(each <= start and not text[each:start].strip() for each in ends):
         start = next((each for each in ends if each >= start), end)
     last = max((each for each in ends if each <= end), default=start)
-    if text[last:end].strip() or text[start : start + 1].isspace():  # one of the blanks around it stays
-        end = max(start, last)
+    most, end = end, max(start, last)
+    if not text[start : start + 1].isspace():  # of the blanks before and behind it those on one side stay
+        while end < most and text[end : end + 1].isspace():
+            end += 1
     return start, end
