@@ -21,6 +21,7 @@ from neardup.cli import main
 from neardup.cli import passages as command
 from neardup.stages.repeats.policies import POLICIES
 from neardup.stages.repeats.surgery import SNAPS
+from neardup.tasks.passages.copies import CleanCopies
 from neardup.tasks.passages.run import DEFAULT_MIN_BYTES
 
 Cli = Callable[..., Result]
@@ -196,6 +197,8 @@ def test_what_is_left_out_is_said(cli: Cli) -> None:
         (["in.jsonl", "--cut", "first", "-o", "-", "--json"], "stdout can take one thing only."),
         (["-", "--cut", "first", "-o", "out.jsonl"], "stdin can be read once."),
         (["in.jsonl", "--cut", "first", "-o", "out.csv"], "is named as csv"),
+        (["in.jsonl", "--cut", "first", "-o", ".", "--cuts", "in.jsonl"], "in.jsonl is an input too"),
+        (["in.jsonl", "--cut", "first", "-o", "./to/", "--cuts", "to/in.jsonl"], "would be the copy of an input too"),
         (["in.html", "--cut", "first", "-o", "out.html"], "cannot be written back into it"),
         (["in.jsonl", "--text", "text,id", "--cut", "first", "-o", "out.jsonl"], "Give one with --text."),
         (["in.jsonl", "--min-bytes", "15"], "Give a whole number from 16 to 65536."),
@@ -204,8 +207,24 @@ def test_what_is_left_out_is_said(cli: Cli) -> None:
 def test_what_cannot_be_is_refused_with_a_cure(cli: Cli, args: list[str], message: str) -> None:
     Path("in.jsonl").write_text(jsonl(ROWS))
     Path("in.html").write_text("<p>Hello</p>")
+    Path("to").mkdir()
     done = cli(*args)
     assert done.exit_code in (1, 2)
     assert message in " ".join(done.stderr.split())
     assert Path("in.jsonl").read_text() == jsonl(ROWS)
     assert not Path("out.jsonl").exists()
+
+
+def test_a_text_that_changes_while_it_is_read_again_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    decide = CleanCopies.decide
+
+    def change(self: CleanCopies) -> None:
+        decide(self)
+        Path("in.jsonl").write_text(jsonl(ROWS).replace("Another", "Changed"))
+
+    monkeypatch.setattr(CleanCopies, "decide", change)
+    done = cli("in.jsonl", "--min-bytes", "60", "--cut", "first", "-o", "out.jsonl", "--cuts", "cuts.csv")
+    assert done.exit_code == 1
+    assert "in.jsonl was changed since it was read: the document at 2 is another." in " ".join(done.stderr.split())
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]

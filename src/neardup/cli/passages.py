@@ -148,7 +148,9 @@ def passages(
             copies = None
             if cut is not None:
                 cutting = Cutting(cut, snap, min_bytes if min_cut is None else min_cut, min_left)
-                copies = CleanCopies(work, cutting, str(output))
+                others = [name for table in tables for name in table.files]
+                with usage_errors():
+                    copies = CleanCopies(work, cutting, str(output), others)
             observer.in_background(work.find if copies is None else copies.decide)
         spec = {"command": "passages", "min_bytes": min_bytes, "version": __version__}
         if copies is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
@@ -13,10 +14,11 @@ import pyarrow as pa
 
 from neardup.arrays import flags, numbers
 from neardup.errors import InputError
+from neardup.inputs.addresses import real_place
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
-from neardup.outputs.atomic import AtomicFiles
+from neardup.outputs.atomic import AtomicFiles, output_place
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.copy_names import Target, plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Replaced, Rewrite
@@ -32,16 +34,24 @@ _FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow", "text")
 class CleanCopies:
     """What is cut of each document of a run, and the copies without it."""
 
-    def __init__(self, run: PassageRun, cutting: Cutting, output: str) -> None:
-        """Check what can be checked before the texts are read; InputError where an input cannot be written so."""
+    def __init__(self, run: PassageRun, cutting: Cutting, output: str, others: Sequence[str] = ()) -> None:
+        """Check what can be checked before the texts are read.
+
+        ``others`` are files that are written too. InputError where an input cannot be written so, or one of them would
+        be a copy.
+        """
         self.cutting = cutting
         self._run = run
         self._output = output
+        _check_columns(run.reader.options.text or ())
         for part in run.reader.parts:
             _check_source(part)
         if not run.reader.is_lasting:
             raise InputError("inputs are read twice, and a pipe can be read once. Save it to a file, and give that.")
-        plan_copies(run.reader, output)
+        places = {real_place(path) for path in plan_copies(run.reader, output).paths()}
+        for name in others:
+            if real_place(output_place(name)) in places:
+                raise InputError(f"{name} would be the copy of an input too. Give another name.")
         self._rows: I64 = np.empty(0, dtype=np.int64)
         self._lost: I64 = self._rows
         self._left: I64 = self._rows
@@ -49,11 +59,11 @@ class CleanCopies:
 
     def decide(self) -> None:
         """Read the inputs, find what repeats, and what is cut of which document; 25 bytes for each that is cut."""
-        facts = [(each.row, each.cut_bytes, each.left) for each in self._run.cut_documents(self.cutting)]
+        facts = array("q")
+        for each in self._run.cut_documents(self.cutting):
+            facts.extend((each.row, each.cut_bytes, each.left))
         self._rows, self._lost, self._left = np.array(facts, dtype=np.int64).reshape(-1, 3).T.copy()
         self._kept = self._left >= self.cutting.min_left
-        for part in self._run.reader.parts:
-            _check_columns(part)
 
     def losses(self) -> tuple[I64, I64]:
         """Rows of the documents that are cut, rising, and the bytes that each loses."""
@@ -151,12 +161,11 @@ def _check_source(part: Source) -> None:
     )
 
 
-def _check_columns(part: Source) -> None:
-    columns = part.columns
-    if columns is not None and len(columns.text) > 1:
+def _check_columns(names: Sequence[str]) -> None:
+    if len(names) > 1:
         raise InputError(
-            f"{shown_path(part.name)}: the text is made of the columns {', '.join(map(repr, columns.text))}, and what"
-            " is cut is written back into one. Give one with --text."
+            f"the text is made of the columns {', '.join(map(repr, names))}, and what is cut is written back into one."
+            " Give one with --text."
         )
 
 
