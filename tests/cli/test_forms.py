@@ -33,6 +33,7 @@ OWN = {
     "report": {"inputs", "output", "pairs", "title", "single_file", "sources", "audit", "size"},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
+    "passages": {"inputs", "min_bytes"},
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }
@@ -42,6 +43,7 @@ OF_THE_COMMAND = {
     "dedup": {"removed", "dry_run", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
+    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts"},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
 """Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""

@@ -235,6 +235,27 @@ def test_a_cut_is_moved_inward_to_words_and_lines():
     assert snap_cuts(b"oneword", [(2, 5)], snap="word", least=0) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Mine own. Take it all. [And this too. And] not this.", "And this too. "),
+        ("Mine. [Take it all. And this too. ]Mine.", "Take it all. And this too. "),
+        ("[One. Two! He said \u201cthree?\u201d Fo]ur.", "One. Two! He said \u201cthree?\u201d "),
+        ("Version 1[.5 is out now. It is 2.5 times as fast. No]w.", " It is 2.5 times as fast."),
+        ("甲乙。丙[丁。戊己「庚」！辛]壬。", "戊己「庚」！"),
+        ("A title\n\n[A line\ngoes on here.\n\nAnother]", "A line\ngoes on here.\n\nAnother"),
+        ("No end [of a sentence anywhere] in this", ""),
+        ("[The whole text without an end]", "The whole text without an end"),
+    ],
+)
+def test_a_cut_is_moved_inward_to_sentences(text: str, wanted: str):
+    before, inside, _ = text.replace("]", "[").split("[")
+    whole = text.replace("[", "").replace("]", "").encode()
+    start = len(before.encode())
+    cuts = snap_cuts(whole, [(start, start + len(inside.encode()))], snap="sentence", least=1)
+    assert "".join(whole[a:b].decode() for a, b in cuts) == wanted
+
+
 def test_words_that_were_apart_do_not_run_together():
     assert without(b"one, gone two", [(3, 9)]) == b"one two"
     assert without(b"one.gone.two", [(3, 9)]) == b"one two"

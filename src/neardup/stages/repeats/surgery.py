@@ -1,19 +1,31 @@
-"""A text without some of its bytes: cuts moved inward to whole characters, words or lines, and what is left, joined."""
+"""A text without some of its bytes: cuts moved inward to whole characters, words, lines or sentences; the rest, joined.
+
+A sentence ends behind ``.``, ``!``, ``?`` or ``…`` before white space or the end of the text, behind ``。``, ``！`` or
+``？`` anywhere, each with the quotes and brackets that close there, and at an empty line. An abbreviation counts as an
+end: the cut is then larger by the words before it than whole sentences would be, never larger than what is repeated.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 Span = tuple[int, int]
 
-SNAPS = ("char", "word", "line")
+SNAPS = ("char", "word", "line", "sentence")
+_CLOSING = "|".join(map(re.escape, "\"')]}»”’」』）】"))
+_SENTENCE_END = re.compile(
+    rf"(?:[.!?]|…)+(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
+)
+_BEFORE = 64
+"""Bytes before a cut in which the end of the sentence before it is looked for."""
 
 
 def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> list[Span]:
     """The cuts (bytes of ``text``, UTF-8, rising, apart), each moved inward; those below ``least`` bytes are left out.
 
-    ``snap``, one of SNAPS: to whole characters; so that no word is cut in two; or to whole lines. A word is a run of
-    letters, digits and underscores.
+    ``snap``, one of SNAPS: to whole characters; so that no word is cut in two; to whole lines; or to whole
+    sentences. A word is a run of letters, digits and underscores.
     """
     found = []
     for start, end in cuts:
@@ -22,6 +34,8 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
             start, end = _to_words(text, start, end)
         elif snap == "line":
             start, end = _to_lines(text, start, end)
+        elif snap == "sentence":
+            start, end = _to_sentences(text, start, end)
         if end - start >= max(least, 1):
             found.append((start, end))
     return found
@@ -97,4 +111,23 @@ def _to_lines(text: bytes, start: int, end: int) -> Span:
         start = newline + 1 if newline >= 0 else end
     if end < len(text) and text[end - 1 : end] != b"\n":
         end = max(start, text.rfind(b"\n", start, end) + 1)
+    return start, end
+
+
+def _to_sentences(text: bytes, start: int, end: int) -> Span:
+    at = max(0, start - _BEFORE)
+    ends = [0] if at == 0 else []
+    for found in _SENTENCE_END.finditer(text, at):
+        if found.end() > end:
+            break
+        ends.append(found.end())
+    if end == len(text):
+        ends.append(end)
+    if not any(each <= start and not text[each:start].strip() for each in ends):
+        start = next((each for each in ends if each >= start), end)
+    last = max((each for each in ends if each <= end), default=start)
+    most, end = end, max(start, last)
+    if not text[start : start + 1].isspace():  # of the blanks before and behind it those on one side stay
+        while end < most and text[end : end + 1].isspace():
+            end += 1
     return start, end

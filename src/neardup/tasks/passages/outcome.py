@@ -46,7 +46,7 @@ class RepeatedPassages:
             policy: ``first``: every passage still stands whole at its first place; ``first-greedy``: more is cut, and a
                 passage that overlaps with an earlier one may be lost everywhere; ``none``: no copy stays;
                 ``other-documents``: as ``first``, but what is repeated inside one document only is left there.
-            snap: to what a cut is moved inward: ``char``, ``word`` or ``line``.
+            snap: to what a cut is moved inward: ``char``, ``word``, ``line`` or ``sentence``.
             min_cut: bytes of the shortest cut; ``min_bytes`` when None.
             min_left: texts of which something was cut and fewer characters are left are not in the table.
 

@@ -68,6 +68,21 @@ class Cutting:
 
 
 @dataclass(frozen=True, slots=True)
+class CutDocument:
+    """A document of which something is cut; texts are UTF-8."""
+
+    row: int
+    before: bytes
+    after: bytes
+    cut_bytes: int
+
+    @property
+    def left(self) -> int:
+        """Characters that are left."""
+        return len(self.after.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
 class PassageSummary:
     """What was read and found."""
 
@@ -204,6 +219,10 @@ class PassageRun:
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
+    def cut_documents(self, cutting: Cutting) -> Iterator[CutDocument]:
+        """The documents of which something is cut, in the order of the input."""
+        return _cut_documents(self.find(), self.cuts(cutting.policy), cutting)
+
     def summary(self) -> PassageSummary:
         """What was read and found: one pass over the segments."""
         repeats = self.find()
@@ -270,17 +289,24 @@ def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Ite
         for document in range(row, until):
             yield _bytes_of(repeats, document).decode("utf-8", "replace"), 0
 
+    for each in _cut_documents(repeats, parts, cutting):
+        yield from as_is(each.row)
+        yield each.after.decode("utf-8", "replace"), each.cut_bytes
+        row = each.row + 1
+    yield from as_is(text.offsets.size - 1)
+
+
+def _cut_documents(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[CutDocument]:
     for part in parts:
         bounds = np.flatnonzero(np.diff(part.document, prepend=-1, append=-1))
         for first, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             document = int(part.document[first])
-            yield from as_is(document)
             whole = _bytes_of(repeats, document)
             spans = list(zip(part.start[first:stop].tolist(), part.end[first:stop].tolist(), strict=True))
             spans = snap_cuts(whole, spans, snap=cutting.snap, least=cutting.min_cut)
-            yield without(whole, spans).decode("utf-8", "replace"), sum(end - start for start, end in spans)
-            row = document + 1
-    yield from as_is(text.offsets.size - 1)
+            if spans:
+                gone = sum(end - start for start, end in spans)
+                yield CutDocument(document, whole, without(whole, spans), gone)
 
 
 def _bytes_of(repeats: Repeats, document: int) -> bytes:

@@ -3,6 +3,7 @@
 outputs    what the copies of a run are called
 writer     all of them together, file by file resumable
 files      one copy; cuts lines out of text as it is stored
+replace    other texts in records of text
 annotate   three more fields in records of text
 parquet, ipc, columnar  the same in columns
 xlsx       the same in spreadsheets

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from neardup.arrays import flags
+from neardup.arrays import flags, numbers, strings
 from neardup.inputs.columnar.source import explained
-from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
+from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, added_names, changed
 from neardup.types import Mask
 
 
@@ -36,6 +37,8 @@ class Editor:
         self._row += len(batch)
         if self._job.known is not None:
             self._job.known.check_rows(batch, first)
+        if self._job.replaced is not None:
+            batch = _replaced(batch, first, self._job.replaced)
         removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
         self._found += removed.size
         if removed.size:
@@ -54,7 +57,27 @@ class Editor:
         wanted = self._job.removed.size if note is None else note.rows.size
         if self._found != wanted:
             raise changed(self._job.path, wanted, self._found)
+        if self._job.replaced is not None:
+            self._job.replaced.check_end()
         return self._row - 1 - self._job.rows_before
+
+
+def _replaced(batch: Any, first: int, replaced: Replaced) -> Any:
+    """A batch that begins with row ``first``, with new texts in its column; those that are to go stay as they are."""
+    found = list(replaced.among(first, first + len(batch)))
+    if not found:
+        return batch
+    place = batch.schema.get_field_index(replaced.field)
+    column = batch.column(place)
+    texts = column.cast(pa.large_string())
+    rows = np.array([row for row, _, _ in found]) - first
+    for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
+        replaced.check(row, before, text)
+    mask = np.zeros(len(batch), dtype=np.bool_)
+    mask[rows] = True
+    new = strings((before if after is None else after).decode("utf-8", "replace") for _, before, after in found)
+    column = pc.replace_with_mask(texts, flags(mask), new).cast(column.type)
+    return batch.set_column(place, batch.schema.field(place), column)
 
 
 def filtered(value: Any, kept: Mask) -> Any:

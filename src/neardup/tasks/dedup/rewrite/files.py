@@ -47,7 +47,7 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
     stored = stored_codec(job.path)
     codec = None if plain else stored
     is_whole = head and job.piece is None and job.groups is None
-    if job.annotation is None and job.removed.size == 0 and stored == codec and is_whole:
+    if job.annotation is None and job.replaced is None and job.removed.size == 0 and stored == codec and is_whole:
         records = _count(job)
         with open_at(job.path) as stream:
             shutil.copyfileobj(stream, out, _STEP)
@@ -88,6 +88,10 @@ def _rewrite(job: Rewrite, sink: Sink, head: bool) -> int:
     if job.annotation is not None:
         check_annotatable(job.path, job.format)
     if job.format not in _COLUMNAR:
+        if job.replaced is not None:
+            from neardup.tasks.dedup.rewrite.replace import replace_text
+
+            return replace_text(job, sink, head=head)
         if job.annotation is None:
             return _cut_text(job, sink, head=head)
         from neardup.tasks.dedup.rewrite.annotate import annotate_text

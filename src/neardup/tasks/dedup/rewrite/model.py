@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,6 +88,8 @@ class Rewrite:
     """int64[n], rising: the 1-based lines or rows, as its reader numbers them, that are left out."""
     annotation: Annotation | None = None
     """Fields to add; then nothing is removed."""
+    replaced: Replaced | None = None
+    """New texts of documents; then those of ``removed`` are among its rows."""
     known: Known | None = None
     """What some of its documents were when they were read first; each is held against it."""
     group_bytes: int = GROUP_BYTES
@@ -112,6 +114,42 @@ class Rewrite:
         if self.piece is None or self.piece.part is None:
             return ByteStream(self.path)
         return LinesInRange(self.path, self.piece.part)
+
+
+@dataclass(slots=True)
+class Replaced:
+    """New texts of some documents of one file, taken once, in the order of their rows."""
+
+    source: str
+    rows: I64
+    """int64[n], rising: 1-based lines or rows, as the reader numbers them."""
+    texts: Iterator[tuple[bytes, bytes | None]]
+    """What each was when it was read, and what it becomes, in UTF-8; None: it is left out."""
+    field: str = ""
+    """The column or field that holds the text; nothing where a document has none."""
+    _seen: int = 0
+
+    def among(self, first: int, end: int) -> Iterator[tuple[int, bytes, bytes | None]]:
+        """Row, old and new text of those from row ``first`` to before ``end``, which come behind those before."""
+        while self._seen < self.rows.size and self.rows[self._seen] < end:
+            row = int(self.rows[self._seen])
+            if row < first:
+                break
+            self._seen += 1
+            yield row, *next(self.texts)
+
+    def check(self, row: int, before: bytes, found: str | None) -> None:
+        """Raise InputChanged unless a document is what it was."""
+        if found is None or found.encode("utf-8", "surrogatepass") != before:
+            raise InputChanged(
+                f"{self.source} was changed since it was read: the document at {row} is another. "
+                "Run again from the start."
+            )
+
+    def check_end(self) -> None:
+        """Raise InputChanged unless all rows have come."""
+        if self._seen != self.rows.size:
+            raise changed(self.source, self.rows.size, self._seen)
 
 
 _ADDED = ("cluster", "keeper", "similarity")

@@ -1,0 +1,79 @@
+"""What a person wants to know of repeated passages: those that weigh most, and the documents that lose most."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from neardup.shown import cut_text
+from neardup.stages.repeats.segments import FIRST
+from neardup.tasks.passages.run import PassageRun
+from neardup.types import I64
+
+LISTED = 10
+"""Passages and documents that are listed."""
+_OPENING = 80
+"""Characters of a passage that are shown."""
+
+
+def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
+    """The passages with the most bytes in all their places together, as JSON values; one pass over the segments.
+
+    A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (places of the
+    window that has most), ``documents``, and ``opening``, its first characters as one line.
+    """
+    repeats = run.find()
+    heap: list[tuple[int, int, int, int, int, int]] = []
+    for found in repeats.segments():
+        size = found.end - found.start
+        weight = np.where(found.kind == FIRST, size * found.most, 0)
+        for i in np.argsort(-weight, kind="stable")[:most].tolist():
+            if weight[i]:
+                row, start = int(found.document[i]), int(found.start[i])
+                entry = (int(weight[i]), -row, -start, int(size[i]), int(found.most[i]), int(found.documents[i]))
+                heapq.heappush(heap, entry)
+        heap = heapq.nlargest(most, heap)
+        heapq.heapify(heap)
+    told = []
+    for _, row, start, size_, count, documents in sorted(heap, reverse=True):
+        begin = int(repeats.text.offsets[-row]) - start
+        piece = repeats.text.piece(begin, begin + min(size_, 8 * _OPENING)).tobytes()
+        opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
+        name = _name(run, -row)
+        facts = {"start_byte": -start, "bytes": size_, "count": count, "documents": documents, "opening": opening}
+        told.append({"id": name, **facts})
+    return told
+
+
+def losers(run: PassageRun, policy: str, most: int = LISTED) -> list[dict[str, Any]]:
+    """The documents of which a policy cuts most: ``id``, ``bytes``, ``cut_bytes``, before cuts are moved inward."""
+    return most_cut(run, _sizes(run, policy), most)
+
+
+def most_cut(run: PassageRun, sizes: Iterable[tuple[I64, I64]], most: int = LISTED) -> list[dict[str, Any]]:
+    """The same, of pairs of arrays: rows of documents, each at most once, and the bytes that each loses."""
+    heap: list[tuple[int, int]] = []
+    for rows, lost in sizes:
+        best = np.lexsort((rows, -lost))[:most].tolist()
+        heap = heapq.nlargest(most, [*heap, *((int(lost[i]), -int(rows[i])) for i in best)])
+    offsets = run.find().text.offsets
+    return [
+        {"id": _name(run, -row), "bytes": int(offsets[1 - row] - offsets[-row]), "cut_bytes": lost}
+        for lost, row in heap
+    ]
+
+
+def _sizes(run: PassageRun, policy: str) -> Iterable[tuple[I64, I64]]:
+    for part in run.cuts(policy):
+        rows, place = np.unique(part.document, return_inverse=True)
+        lost = np.zeros(rows.size, dtype=np.int64)
+        np.add.at(lost, place, part.end - part.start)
+        yield rows, lost
+
+
+def _name(run: PassageRun, row: int) -> int | str:
+    name: int | str = run.provenance.ids.take(np.array([row])).to_pylist()[0]
+    return name

@@ -1,0 +1,230 @@
+"""``neardup passages`` as it is typed: what is found, what is cut out of which format, what is said and refused."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from tests.oracles.repeats import left_by, windows
+
+import neardup
+from neardup.cli import main
+from neardup.cli import passages as command
+from neardup.stages.repeats.policies import POLICIES
+from neardup.stages.repeats.surgery import SNAPS
+from neardup.tasks.passages.copies import CleanCopies
+from neardup.tasks.passages.run import DEFAULT_MIN_BYTES
+
+Cli = Callable[..., Result]
+NOTICE = 'All rights are "reserved" by us, everywhere and for all times, café included.'
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "n": 1.50, "text": f"The first story. {NOTICE} It ends."},
+    {"id": "b", "n": 2, "text": f"Another one,\nof two lines. {NOTICE} Done."},
+    {"id": "c", "n": 3, "text": "Nothing that is anywhere else."},
+    {"id": "d", "n": 4, "text": f"{NOTICE}"},
+]
+CUT = [ROWS[0]["text"], "Another one,\nof two lines. Done.", ROWS[2]["text"]]
+"""The texts of a, b and c without the notice where it stood before; d has nothing left."""
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Run ``neardup passages …`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str) -> Result:
+        return CliRunner().invoke(main, ["passages", *args, "--threads", "1"], prog_name="neardup")
+
+    return run
+
+
+def cut(cli: Cli, source: str, target: str, *more: str) -> None:
+    options = ("--min-bytes", "60", "--cut", "first", "--snap", "sentence", "--min-left", "1", "-o", target, "-q")
+    done = cli(source, *options, *more)
+    assert done.exit_code == 0, done.stderr
+
+
+def jsonl(rows: list[dict[str, Any]], **how: Any) -> str:
+    return "".join(json.dumps(row, **how) + "\n" for row in rows)
+
+
+def test_the_lists_of_the_help_are_those_of_python() -> None:
+    assert (tuple(POLICIES), SNAPS, DEFAULT_MIN_BYTES) == (command.POLICIES, command.SNAPS, command.MIN_BYTES)
+
+
+def test_the_table_is_that_of_python_and_of_brute_force(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    assert cli("in.jsonl", "--min-bytes", "60", "-o", "spans.parquet", "-q").exit_code == 0
+    spans = pq.read_table("spans.parquet")
+    assert spans.to_pylist() == neardup.passages("in.jsonl", min_bytes=60).spans.to_pylist()
+    assert len(spans) == 3
+    ids, texts = [row["id"] for row in ROWS], [row["text"].encode() for row in ROWS]
+    covered = {
+        (ids.index(row["id"]), i) for row in spans.to_pylist() for i in range(row["start_byte"], row["end_byte"])
+    }
+    assert covered == {(d, j) for d, i in windows(texts, 60) for j in range(i, i + 60)}
+    assert spans["first"].to_pylist() == [True, False, False]
+
+
+def test_nothing_found_is_a_warning_with_the_settings(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS[:1]))
+    done = cli("in.jsonl")
+    assert done.exit_code == 0
+    assert "WARNING       no passage of 100 bytes or more stands at two places." in done.stderr
+
+
+def test_the_summary_tells_the_heaviest_passage_and_who_loses_most(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    done = cli("in.jsonl", "--min-bytes", "60", "--json")
+    told = json.loads(done.stdout)
+    size = len(NOTICE.encode())
+    assert (told["documents"], told["too_short"], told["passages"]) == (4, 1, 1)
+    assert told["top_passages"][0]["count"] == 3
+    assert "All rights are" in told["top_passages"][0]["opening"]
+    # a and b also share ". " before the notice and " " behind it
+    assert told["most_repeated"] == [
+        {"id": "b", "bytes": len(ROWS[1]["text"].encode()), "cut_bytes": size + 3},
+        {"id": "d", "bytes": size, "cut_bytes": size},
+    ]
+
+
+def test_of_json_lines_only_the_text_changes(cli: Cli) -> None:
+    odd = (
+        '{ "n" : 1.50e0,"text": "lost", "text":'
+        + json.dumps(ROWS[1]["text"])
+        + ' ,"id":"b", "big": 12345678901234567890 }\r\n'
+    )
+    lines = [jsonl(ROWS[:1]), odd, "\n", jsonl(ROWS[2:], ensure_ascii=False)]
+    Path("in.jsonl").write_bytes("".join(lines).encode())
+    cut(cli, "in.jsonl", "out.jsonl", "--cuts", "cuts.csv", "--spans", "spans.csv")
+    wanted = [lines[0], odd.replace(json.dumps(ROWS[1]["text"]), json.dumps(CUT[1])), "\n", jsonl(ROWS[2:3])]
+    assert Path("out.jsonl").read_bytes() == "".join(wanted).encode()
+    left = str(len(CUT[1]))
+    assert list(csv.reader(io.StringIO(Path("cuts.csv").read_text()))) == [
+        ["id", "cut_bytes", "left", "kept"],
+        ["b", str(len(NOTICE.encode()) + 1), left, "true"],
+        ["d", str(len(NOTICE.encode())), "0", "false"],
+    ]
+
+
+def test_of_csv_only_the_text_changes(cli: Cli) -> None:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["id", "text", "n"])
+    writer.writeheader()
+    writer.writerows(ROWS)
+    for name, codec, more in (("a", "utf-8-sig", ()), ("b", "latin-1", ("--encoding", "latin-1"))):
+        Path(f"{name}.csv").write_bytes(out.getvalue().removesuffix("\r\n").encode(codec))
+        cut(cli, f"{name}.csv", f"{name}-clean.csv", *more)
+        text = Path(f"{name}-clean.csv").read_bytes().decode(codec)
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert [row["text"] for row in rows] == CUT
+        assert [row["n"] for row in rows] == ["1.5", "2", "3"]
+        assert text.startswith(out.getvalue()[: out.getvalue().index("\r\nb,")])
+        assert text.endswith("\r\n")
+
+
+def test_of_parquet_and_arrow_only_the_text_changes(cli: Cli) -> None:
+    rows = pa.Table.from_pylist([{**row, "n": float(row["n"])} for row in ROWS])
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.binary()):
+        table = rows.set_column(2, "text", rows["text"].cast(pa.binary() if kind == pa.binary() else kind))
+        pq.write_table(table, "in.parquet", row_group_size=3)
+        cut(cli, "in.parquet", "out.parquet")
+        found = pq.read_table("out.parquet")
+        assert found.schema == table.schema
+        texts = [text.decode() if isinstance(text, bytes) else text for text in found["text"].to_pylist()]
+        assert texts == CUT
+        assert found.drop_columns(["text"]).equals(table.drop_columns(["text"])[:3])
+    with pa.ipc.new_file("in.arrow", rows.schema) as writer:
+        writer.write_table(rows)
+    cut(cli, "in.arrow", "out.arrow")
+    assert pa.ipc.open_file("out.arrow").read_all()["text"].to_pylist() == CUT
+
+
+def test_text_files_of_a_folder_are_copied_and_those_that_are_cut_changed(cli: Cli) -> None:
+    Path("in").mkdir()
+    for row in ROWS:
+        Path("in", f"{row['id']}.txt").write_bytes(row["text"].encode("utf-8-sig"))
+    Path("in", "e.txt.gz").write_bytes(gzip.compress(f"Packed. {NOTICE}".encode()))
+    cut(cli, "in", "out")
+    found = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    assert found.keys() == {"a.txt", "b.txt", "c.txt", "e.txt.gz"}
+    assert [found[f"{name}.txt"].decode("utf-8-sig") for name in "abc"] == CUT
+    assert gzip.decompress(found["e.txt.gz"]).decode().strip() == "Packed."
+
+
+def test_lines_go_to_stdout_as_one_stream(cli: Cli) -> None:
+    for name in "xy":
+        Path(f"{name}.lines").write_text(f"Line {name}. {NOTICE}\nno more\n")
+    options = ("--input-format", "lines", "--min-bytes", "60", "--cut", "first", "--snap", "sentence", "-o", "-", "-q")
+    done = cli("x.lines", "y.lines", *options)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == f"Line x. {NOTICE}\nno more\nLine y.\nno more\n"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_left_of_json_lines_is_what_brute_force_leaves(cli: Cli, policy: str) -> None:
+    """But for the white space that parts words which would run together."""
+    texts = [f"{i} abcdefghijklmnopqrst {i % 3} uvwxyzABCDEFGHIJ {i % 2} uvwxyzABCDEFGHIJ" for i in range(12)]
+    Path("in.jsonl").write_text(jsonl([{"text": text} for text in texts]))
+    options = ("--min-bytes", "16", "--cut", policy, "--snap", "char", "--min-cut", "1", "-o", "out.jsonl", "-q")
+    assert cli("in.jsonl", *options).exit_code == 0
+    found = [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()]
+    wanted = left_by([text.encode() for text in texts], 16, policy)
+    assert ["".join(text.split()) for text in found] == [b"".join(text.split()).decode() for text in wanted]
+
+
+def test_what_is_left_out_is_said(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    done = cli("in.jsonl", "--min-bytes", "60", "--cut", "first", "--min-left", "50", "-o", "out.jsonl")
+    assert "left out      2 documents of which fewer than 50 characters were left: b, d" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["in.jsonl", "--cut", "first"], "there is no place for the clean copies. Give -o."),
+        (["in.jsonl", "--snap", "line"], "--snap is for what is cut. Give --cut too, or leave it out."),
+        (["in.jsonl", "--cut", "first", "-o", "in.jsonl"], "in.jsonl is an input too (in.jsonl)."),
+        (["in.jsonl", "--cut", "first", "-o", "-", "--json"], "stdout can take one thing only."),
+        (["-", "--cut", "first", "-o", "out.jsonl"], "stdin can be read once."),
+        (["in.jsonl", "--cut", "first", "-o", "out.csv"], "is named as csv"),
+        (["in.jsonl", "--cut", "first", "-o", ".", "--cuts", "in.jsonl"], "in.jsonl is an input too"),
+        (["in.jsonl", "--cut", "first", "-o", "./to/", "--cuts", "to/in.jsonl"], "would be the copy of an input too"),
+        (["in.html", "--cut", "first", "-o", "out.html"], "cannot be written back into it"),
+        (["in.jsonl", "--text", "text,id", "--cut", "first", "-o", "out.jsonl"], "Give one with --text."),
+        (["in.jsonl", "--min-bytes", "15"], "Give a whole number from 16 to 65536."),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_cure(cli: Cli, args: list[str], message: str) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    Path("in.html").write_text("<p>Hello</p>")
+    Path("to").mkdir()
+    done = cli(*args)
+    assert done.exit_code in (1, 2)
+    assert message in " ".join(done.stderr.split())
+    assert Path("in.jsonl").read_text() == jsonl(ROWS)
+    assert not Path("out.jsonl").exists()
+
+
+def test_a_text_that_changes_while_it_is_read_again_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    decide = CleanCopies.decide
+
+    def change(self: CleanCopies) -> None:
+        decide(self)
+        Path("in.jsonl").write_text(jsonl(ROWS).replace("Another", "Changed"))
+
+    monkeypatch.setattr(CleanCopies, "decide", change)
+    done = cli("in.jsonl", "--min-bytes", "60", "--cut", "first", "-o", "out.jsonl", "--cuts", "cuts.csv")
+    assert done.exit_code == 1
+    assert "in.jsonl was changed since it was read: the document at 2 is another." in " ".join(done.stderr.split())
+    assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
