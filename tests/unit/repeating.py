@@ -70,7 +70,7 @@ def rows_of(found: Segments) -> list[tuple[int, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def check(blobs: Sequence[bytes], span: int, found: Segments) -> None:
+def check(blobs: Sequence[Any], span: int, found: Segments) -> None:
     """Every repeated window is in exactly one segment, with what is true of it, and no other window is in any."""
     known, seen = plain.windows(blobs, span), set()
     for document, start, end, kind, source, at, least, most, documents in rows_of(found):

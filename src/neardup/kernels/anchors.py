@@ -1,8 +1,8 @@
 """Anchors of windows: from every window of N units a place that is chosen by what the window holds, and by that only.
 
-A unit is a byte, or a number of four bytes that stands for a character or a word. Equal windows choose the same place inside of them, so wherever
-two windows are equal, the k units at their anchors are. Consecutive windows mostly choose one place: there is one
-anchor for every 35 bytes of prose at N = 100.
+A unit is a byte, or a number of four bytes that stands for a character or a word. Equal windows choose the same place
+inside of them, so wherever two windows are equal, the k units at their anchors are. Consecutive windows mostly choose
+one place: there is one anchor for every 35 bytes of prose at N = 100.
 
 The place is that of the mod-minimizer (Groot Koerkamp and Pibiri, WABI 2024): x is where the smallest hash of a gram
 stands in the window, of equal ones the last, and the anchor is x mod w behind the window's begin, w = N - k + 1.

@@ -56,12 +56,14 @@ class Originals:
     def around(self, document: I64, start: I64, end: I64) -> tuple[I64, I64]:
         """Where stretches of units stand, in bytes of their documents as read.
 
-        From the begin of what the first unit came from to the end of what the last one came from.
+        From the begin of what the first unit came from to the end of what the last one came from. Empty where no
+        character of the text is whole in a stretch of bytes.
         """
         if self._places is None:
             return start, end
         begin = self._compared.offsets[document]
-        return self._field(begin + start, 0), self._field(begin + end - 1, 1)
+        begins = self._field(begin + start, 0)
+        return begins, np.maximum(begins, self._field(begin + end - 1, 1))
 
     def inside(self, document: I64, start: I64, end: I64) -> tuple[I64, I64]:
         """As ``around``, without what units before or behind the stretch came from too."""

@@ -95,9 +95,7 @@ class Units:
         codes, offsets = characters.codes, characters.offsets
         firsts, ends = _words_of(codes, offsets, self._words.is_letter(codes))
         numbers = self._words.number(codes, firsts, ends)
-        return _numbers(
-            numbers, characters.starts[firsts], characters.ends[ends - 1], np.searchsorted(firsts, offsets)
-        )
+        return _numbers(numbers, characters.starts[firsts], characters.ends[ends - 1], np.searchsorted(firsts, offsets))
 
 
 class Vocabulary:
@@ -246,13 +244,16 @@ def _as_bytes(characters: _Characters) -> Compared:
     data: U8 = np.frombuffer(text + bytes(SLACK), dtype=np.uint8)
     sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
     at = starts_of(sizes)
-    # of the next character in the document what does not come from this one too, and of the one before likewise
-    next_start, last_end = ends.copy(), starts.copy()
-    next_start[:-1] = np.maximum(ends[:-1], starts[1:])
-    last_end[1:] = np.minimum(starts[1:], ends[:-1])
-    inner = np.unique(offsets[(offsets > 0) & (offsets < codes.size)])
-    next_start[inner - 1], last_end[inner] = ends[inner - 1], starts[inner]
-    begin, end = np.repeat(next_start, sizes), np.repeat(last_end, sizes)
+    # characters that came from one of the original are together
+    is_head = np.concatenate((np.ones(1, np.bool_), starts[1:] >= ends[:-1]))[: codes.size]
+    is_head[offsets[offsets < codes.size]] = True
+    heads = np.flatnonzero(is_head)
+    tails = np.append(heads[1:], codes.size)[: heads.size] - 1
+    of = np.cumsum(is_head) - 1
+    is_last, is_first = np.isin(tails + 1, offsets), np.isin(heads, offsets)
+    behind = np.where(is_last, ends[tails], starts[np.append(heads, 0)[1 : heads.size + 1]])
+    before = np.where(is_first, starts[heads], ends[np.append(-1, tails)[: heads.size]])
+    begin, end = np.repeat(behind[of], sizes), np.repeat(before[of], sizes)
     begin[at[:-1]], end[at[1:] - 1] = starts, ends
     return Compared(Documents(data, at[offsets]), _places(begin, end))
 

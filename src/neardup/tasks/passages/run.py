@@ -34,7 +34,7 @@ from neardup.types import I64
 
 DEFAULT_MIN_BYTES = 100
 LEAST = {"byte": 16, "char": 16, "word": 4}
-"""Units of the shortest stretch that may be asked for: an anchor has eight bytes or characters and more, or two words."""
+"""Units of the shortest stretch that may be asked for: half of them are an anchor, of eight bytes or two words."""
 MOST = 1 << 16
 """The hashes of one stretch are held."""
 UNCHANGED = Normalize("none")
