@@ -42,11 +42,6 @@ TEXT_BYTES = 4 << 20
 """Bytes of clean texts in a batch, about."""
 
 
-def check_min_bytes(value: Any) -> int:
-    """The length as an int; InputError where it cannot be one."""
-    return Length("byte", value).units
-
-
 @dataclass(frozen=True, slots=True)
 class Length:
     """How long a stretch is at least."""
