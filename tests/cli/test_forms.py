@@ -21,6 +21,7 @@ from neardup.params import (
     RunOptions,
     SearchOptions,
 )
+from neardup.tasks.report.wanted import Wanted
 
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
@@ -30,10 +31,10 @@ OWN = {
     "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show"},
     "audit": {"inputs", "documents", "sample_seed"},
     "plan": {"inputs", "rule", "weights"},
-    "report": {"inputs", "output", "pairs", "title", "single_file", "sources", "audit", "size"},
+    "report": {"inputs", "output", "pairs", *Wanted.names()},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
-    "passages": {"inputs", "min_bytes"},
+    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize"},
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }

@@ -22,7 +22,6 @@ from neardup.cli import passages as command
 from neardup.stages.repeats.policies import POLICIES
 from neardup.stages.repeats.surgery import SNAPS
 from neardup.tasks.passages.copies import CleanCopies
-from neardup.tasks.passages.run import DEFAULT_MIN_BYTES
 
 Cli = Callable[..., Result]
 NOTICE = 'All rights are "reserved" by us, everywhere and for all times, café included.'
@@ -58,7 +57,7 @@ def jsonl(rows: list[dict[str, Any]], **how: Any) -> str:
 
 
 def test_the_lists_of_the_help_are_those_of_python() -> None:
-    assert (tuple(POLICIES), SNAPS, DEFAULT_MIN_BYTES) == (command.POLICIES, command.SNAPS, command.MIN_BYTES)
+    assert (tuple(POLICIES), SNAPS) == (command.POLICIES, command.SNAPS)
 
 
 def test_the_table_is_that_of_python_and_of_brute_force(cli: Cli) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,9 @@ class Window(NamedTuple):
     documents: int
 
 
-def windows(blobs: Sequence[bytes], span: int) -> dict[tuple[int, int], Window]:
-    """Each repeated window by document and place."""
-    found: dict[bytes, list[tuple[int, int]]] = defaultdict(list)
+def windows(blobs: Sequence[Any], span: int) -> dict[tuple[int, int], Window]:
+    """Each repeated window by document and place. A document is bytes, a string, or a tuple of words."""
+    found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     for d, blob in enumerate(blobs):
         for i in range(len(blob) - span + 1):
             found[blob[i : i + span]].append((d, i))

@@ -70,6 +70,9 @@ def answers(folder: Path) -> dict[str, Any]:
         found["index"] = [[(hit.id, hit.similarity) for hit in index.query(text)] for text in TEXTS]
     repeated = neardup.passages([text * 2 for text in TEXTS] + [" " * 300], min_bytes=20, threads=1)
     found["passages"] = repeated.spans.to_pylist(), repeated.cut().to_pylist()
+    many = " ".join(f"word{i}" for i in range(40))  # more than the table of words has room for at first
+    words = neardup.passages([*TEXTS, many, many], min_words=4, normalize="casefold", threads=1)
+    found["passages of words"] = words.spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

@@ -10,9 +10,11 @@ import numpy as np
 from tests.oracles import repeats as plain
 
 from neardup.engine.observe import Silent
-from neardup.engine.repeats.find import Key, Window, find_repeats
+from neardup.engine.repeats.find import find_repeats
+from neardup.engine.repeats.units import Key, Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.inputs.names import Provenance
+from neardup.params import Normalize
 from neardup.stages.repeats.segments import Segments
 from neardup.types import Batch, Documents
 
@@ -47,8 +49,8 @@ def segments_of(
     space = Roomy(budget, None if folder is None else Path(folder) / "work", {})
     repeats = find_repeats(
         iter([lambda first=first: task(first) for first in range(0, len(blobs), step)]),
-        Window(span, unit),
-        prepare=lambda documents: documents,
+        Window(span, unit, 8 if unit == 1 else 1),
+        units=Units("byte", Normalize("none"), space),
         total_bytes=None,
         threads=threads,
         names=Provenance(),
@@ -68,7 +70,7 @@ def rows_of(found: Segments) -> list[tuple[int, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def check(blobs: Sequence[bytes], span: int, found: Segments) -> None:
+def check(blobs: Sequence[Any], span: int, found: Segments) -> None:
     """Every repeated window is in exactly one segment, with what is true of it, and no other window is in any."""
     known, seen = plain.windows(blobs, span), set()
     for document, start, end, kind, source, at, least, most, documents in rows_of(found):

@@ -19,15 +19,14 @@ from neardup._version import __version__
 from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
-from neardup.params import InputOptions, RunOptions
+from neardup.params import InputOptions, Normalize, RunOptions
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
 
 POLICIES = ("first", "first-greedy", "none", "other-documents")
 SNAPS = ("char", "word", "line", "sentence")
-MIN_BYTES = 100
-"""As ``neardup.passages`` has it. These are written here so that the help loads no numpy; a test compares them."""
+"""As ``neardup.passages`` has them. These are written here so that the help loads no numpy; a test compares them."""
 
 
 @forms.command(
@@ -37,12 +36,33 @@ MIN_BYTES = 100
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
 )
 @options.inputs
-@options.defaulted(
+@click.option(
     "--min-bytes",
     type=options.whole("min-bytes", 16, 1 << 16),
     metavar="N",
-    default=MIN_BYTES,
-    help="Bytes of the shortest passage, in UTF-8: 100 are about 17 English words, or 33 Chinese characters.",
+    help="Bytes of the shortest passage, in UTF-8: 100 are about 17 English words, or 33 Chinese characters."
+    "  [default: 100, without the next two]",
+)
+@click.option(
+    "--min-words",
+    type=options.whole("min-words", 4, 1 << 16),
+    metavar="N",
+    help="Words instead: runs of letters, marks and numbers. What stands between words is not compared, and a passage"
+    " is from its first word to its last.",
+)
+@click.option(
+    "--min-chars",
+    type=options.whole("min-chars", 16, 1 << 16),
+    metavar="N",
+    help="Characters instead.",
+)
+@options.defaulted(
+    "--normalize",
+    type=options.Checked("steps", Normalize.parse),
+    metavar="STEPS",
+    default="none",
+    help="What is compared, as for neardup find, such as nfc,casefold,space. Lengths are of the normalised text, and"
+    " spans and cuts are places in the text as it was read.",
 )
 @click.option(
     "--output",
@@ -70,7 +90,7 @@ MIN_BYTES = 100
     "--min-cut",
     type=options.whole("min-cut", 0),
     metavar="N",
-    help="Bytes of the shortest cut, after it was moved inward.  [default: as --min-bytes]",
+    help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage]",
 )
 @options.defaulted(
     "--min-left",
@@ -99,7 +119,10 @@ def passages(
     *,
     ctx: click.Context,
     inputs: tuple[Path, ...],
-    min_bytes: int,
+    min_bytes: int | None,
+    min_words: int | None,
+    min_chars: int | None,
+    normalize: Normalize,
     output: str | None,
     cut: str | None,
     snap: str,
@@ -114,7 +137,7 @@ def passages(
     """Find the passages that stand at two or more places of a collection, and cut the copies.
 
     A passage is a stretch of at least --min-bytes bytes inside one document. All that repeat are found, and compared
-    byte for byte: in one document or in several, whatever stands around them. Which place is the first goes by the
+    byte for byte (or word for word): in one document or in several, whatever stands around them. Which place is the first goes by the
     order of the input.
 
     INPUT is as for neardup find. The table has one row for each span: id, start and end (characters; bytes too), an
@@ -138,21 +161,23 @@ def passages(
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.passages.copies import CleanCopies
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
-    from neardup.tasks.passages.run import Cutting, PassageRun
+    from neardup.tasks.passages.run import Cutting, Length, PassageRun
 
     begin = time.perf_counter()
+    with usage_errors():
+        length = Length.of(min_bytes, min_words, min_chars)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
-            work = stack.enter_context(PassageRun(reader, min_bytes, run, observer))
+            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize))
             copies = None
             if cut is not None:
-                cutting = Cutting(cut, snap, min_bytes if min_cut is None else min_cut, min_left)
+                cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)
                 others = [name for table in tables for name in table.files]
                 with usage_errors():
                     copies = CleanCopies(work, cutting, str(output), others)
             observer.in_background(work.find if copies is None else copies.decide)
-        spec = {"command": "passages", "min_bytes": min_bytes, "version": __version__}
+        spec = {"command": "passages", **work.shortest, "version": __version__}
         if copies is not None:
             spec |= asdict(copies.cutting)
         together = AtomicFiles()

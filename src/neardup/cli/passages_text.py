@@ -20,7 +20,7 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
     """The summary for a person, a line an item."""
     size, repeated, later = summary["bytes"], summary["repeated_bytes"], summary["later_bytes"]
     short = summary["too_short"]
-    least = f"{summary['min_bytes']:,} bytes"
+    least = _least(summary)
     documents = f"{summary['documents']:,} ({megabytes(size)})"
     rows = [
         ("documents", f"{documents}, {short:,} too short for a passage of {least}" if short else documents),
@@ -47,10 +47,17 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
+def _least(summary: Mapping[str, Any]) -> str:
+    """The length of the shortest passage."""
+    kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
+    length = next(counted(summary[name], unit) for name, unit in kinds if summary[name] is not None)
+    return length if summary["normalize"] == "none" else f"{length} of normalised text"
+
+
 def _cure(summary: Mapping[str, Any]) -> str:
     if summary["too_short"] == summary["documents"]:
-        return "All documents are shorter than that: give a smaller --min-bytes, or look at what --text reads."
-    return "If you expected some, give a smaller --min-bytes, or look at what --text reads."
+        return "All documents are shorter than that: give a smaller length, or look at what --text reads."
+    return "If you expected some, give a smaller length, or look at what --text reads."
 
 
 def _passage_rows(passages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

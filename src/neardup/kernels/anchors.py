@@ -1,8 +1,8 @@
 """Anchors of windows: from every window of N units a place that is chosen by what the window holds, and by that only.
 
-A unit is a byte, or a word by its eight-byte number. Equal windows choose the same place inside of them, so wherever
-two windows are equal, the k units at their anchors are. Consecutive windows mostly choose one place: there is one
-anchor for every 35 bytes of prose at N = 100.
+A unit is a byte, or a number of four bytes that stands for a character or a word. Equal windows choose the same place
+inside of them, so wherever two windows are equal, the k units at their anchors are. Consecutive windows mostly choose
+one place: there is one anchor for every 35 bytes of prose at N = 100.
 
 The place is that of the mod-minimizer (Groot Koerkamp and Pibiri, WABI 2024): x is where the smallest hash of a gram
 stands in the window, of equal ones the last, and the anchor is x mod w behind the window's begin, w = N - k + 1.
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._bits import load64, windows64
+from neardup.kernels._bits import load32, load64, windows64
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import hash_bytes
 
 GRAM = 8
-"""Bytes of a gram; of words one is a gram."""
+"""Bytes of a gram."""
+BY = np.uint64(0x9E3779B97F4A7C15)
+"""What the numbers of a gram are multiplied by, one behind the other."""
 PLACES = 39
 """Bits of a place: 550 GB of text."""
 MORE = 12
@@ -35,14 +37,17 @@ BLOCK = 1 << 13
 
 
 @part
-def _hash_grams(data, at, count, unit, salt, by, words, grams):
+def _hash_grams(data, at, count, unit, gram, salt, by, words, grams):
     """Hash ``count`` grams from unit ``at`` on into ``grams`` (uint32); writes and reads up to eight behind them."""
     if unit == 1:
         for i in range(0, count, 8):
             windows64(data, at + i, words, i)
     else:
         for i in range(count):
-            words[i] = load64(data, 8 * (at + i))
+            x = np.uint64(0)
+            for j in range(gram):
+                x = x * BY + np.uint64(load32(data, 4 * (at + i + j)))
+            words[i] = x
     for i in range(count):
         x = (words[i] ^ salt) * by
         grams[i] = np.uint32((x ^ (x >> S32)) & np.uint64(0xFFFFFFFF))
@@ -112,7 +117,7 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
     ``offsets`` are places of units in ``data`` (uint8), which has 64 bytes more. Anchor i has in ``keys`` the hash of
     its k units, and in ``anchors`` the place of its first window (39 bits, below HEAD), how far it stands behind that,
     and its windows less one (12 bits each). They rise by the first window; windows do not reach from one document
-    into the next. ``gram`` is in units.
+    into the next. ``gram`` is in units: GRAM, if they are bytes.
 
     A stretch of short period is a loop (int64[m, 3]: place of its first window, period, place of its last): the
     windows of the first period have an anchor each, with HEAD, and stand for all that follow. Every other window has
@@ -135,7 +140,7 @@ def select_anchors(data, offsets, unit, span, gram, k, key, keys, anchors, loops
         base, barren = begin, begin
         while base <= last:
             n = min(block, last - base + 1)
-            _hash_grams(data, base, n + width - 1, unit, key[0], key[1], words, grams)
+            _hash_grams(data, base, n + width - 1, unit, gram, key[0], key[1], words, grams)
             p, after = 0, base + n
             least_at = _last_least(grams, 0, width)
             while p < n:

@@ -12,7 +12,9 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
+from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
+from neardup.engine.repeats.units import Compared, Key, Units, Window
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
@@ -37,26 +39,6 @@ MOST_CHUNKS = 4096
 BLOCK = 1 << 14
 """Segments that are handed on together."""
 PLACE = np.uint64((1 << anchoring.PLACES) - 1)
-Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What is compared: ``span`` units, and the anchor in it."""
-
-    span: int
-    unit: int = 1
-    """Bytes of a unit: 1, or 8 where words are units."""
-
-    @property
-    def gram(self) -> int:
-        """Units whose hashes choose the anchor."""
-        return anchoring.GRAM if self.unit == 1 else 1
-
-    @property
-    def k(self) -> int:
-        """Units of an anchor: half of a window, and so many that no anchor has more windows than a number can say."""
-        return max(self.gram, self.span // 2, self.span - (1 << anchoring.MORE) + 2)
 
 
 def private_key() -> Key:
@@ -73,6 +55,8 @@ class Repeats:
     """The repeated windows of a collection that was read."""
 
     text: EndToEnd
+    """The units that were compared."""
+    originals: Originals
     window: Window
     loops: I64
     """int64[m, 3], stretches of short period, as ``anchors.select_anchors`` has them, in the order of the text."""
@@ -133,7 +117,7 @@ def find_repeats(
     tasks: Iterator[Callable[[], Batch]],
     window: Window,
     *,
-    prepare: Callable[[Documents], Documents],
+    units: Units,
     total_bytes: int | None,
     threads: int,
     names: RowNames,
@@ -143,7 +127,7 @@ def find_repeats(
 ) -> Repeats:
     """Read all batches and find every window that stands at two or more places.
 
-    ``prepare`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
+    ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
     are found by comparing texts: ``key`` (by default ``private_key``) decides how fast. The answer is the same for any
     threads and any limit of memory.
 
@@ -153,44 +137,58 @@ def find_repeats(
     """
     key = private_key() if key is None else key
     text = EndToEnd(space, window.unit)
+    originals = Originals(space, text, are_bytes=units.are_bytes)
     spill = space.scratch if space.path is not None else None
     share = space.budget.share
     anchors = Partitions("anchors", width=2, parts=PARTS, budget=share(ANCHOR_SHARE), spill=spill)
     loops: list[I64] = []
     consumed = 0
 
-    def select(task: Callable[[], Batch]) -> tuple[Batch, Documents, _Anchors]:
+    def select(task: Callable[[], Batch]) -> tuple[Batch, Compared, _Anchors]:
         batch = task()
-        documents = prepare(batch.documents)
-        return batch, documents, _select(documents, window, key)
+        compared = units.of(batch.documents)
+        return batch, compared, _select(compared.documents, window, key)
 
-    for batch, documents, selected in in_order(select, tasks, threads=threads, ahead=threads + 2):
+    for batch, compared, selected in in_order(select, tasks, threads=threads, ahead=threads + 2):
         names.enter(batch)
         consumed += batch.consumed
         observer.advance(batch.consumed)
         at = text.size
-        if at + documents.nbytes // window.unit > int(PLACE):
+        if at + compared.documents.nbytes // window.unit > int(PLACE):
             raise InputError(f"the collection is larger than {int(PLACE) / 1e9:.0f} GB. Give it in parts.")
         selected.rows[:, 1] += np.uint64(at) << anchoring.BITS24
         anchors.add(selected.rows, selected.starts)
         if selected.loops.size:
             loops.append(selected.loops + np.array([at, 0, at]))
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
-        text.append(documents, min(left, 1e4) if total_bytes is not None and not text.is_filed else 0.0)
+        left = min(left, 1e4) if not text.is_filed else 0.0
+        text.append(compared.documents, left)
+        originals.append(batch.documents, compared, left)
         if batch.give_back is not None:
             batch.give_back()
         space.need_documents(text.offsets.size, text.offsets.size)
-        if not text.is_filed and space.path is not None and text.nbytes + names.nbytes > space.budget.store:
+        held = text.nbytes + originals.nbytes + units.nbytes + names.nbytes
+        if not text.is_filed and space.path is not None and held > space.budget.store:
             text.spill()
+            originals.spill()
             names.spill(space.scratch())
             space.release_memory()
     text.settle()
+    originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
-    return _group(text, window, joined, anchors, key, threads=threads, space=space)
+    return _group(text, originals, window, joined, anchors, key, threads=threads, space=space)
 
 
 def _group(
-    text: EndToEnd, window: Window, loops: I64, anchors: Partitions, key: Key, *, threads: int, space: Space
+    text: EndToEnd,
+    originals: Originals,
+    window: Window,
+    loops: I64,
+    anchors: Partitions,
+    key: Key,
+    *,
+    threads: int,
+    space: Space,
 ) -> Repeats:
     """The pieces of all anchors; these are forgotten then."""
     share = space.budget.share
@@ -218,7 +216,7 @@ def _group(
         pieces.add(found, np.searchsorted(found[:, 0], bounds))
     anchors.drop()
     space.release_memory()
-    return Repeats(text, window, loops, pieces, chunk)
+    return Repeats(text, originals, window, loops, pieces, chunk)
 
 
 def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:

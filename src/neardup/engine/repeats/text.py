@@ -23,9 +23,10 @@ WHOLE_BITS = 62
 class EndToEnd:
     """Documents by place: byte ``offsets[d]`` is where document d begins."""
 
-    def __init__(self, space: Space, unit: int = 1) -> None:
-        """An empty one. ``unit``: bytes of a place, 1 or 8."""
+    def __init__(self, space: Space, unit: int = 1, *, name: str = "end-to-end") -> None:
+        """An empty one. ``unit``: bytes of a place; ``name``: of its file."""
         self._space = space
+        self._name = name
         self.unit = unit
         self._data: Column = MemoryColumn(np.uint8, room=0)
         self._ends = MemoryColumn(np.int64)
@@ -71,7 +72,7 @@ class EndToEnd:
         """Move the texts to a file."""
         if self.is_filed:
             return
-        column = self._space.scratch().column("end-to-end", np.uint8)
+        column = self._space.scratch().column(self._name, np.uint8)
         for _, block in self._data.scan(SCAN):
             column.append(block)
         self._data = column

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.tasks.passages.run import Cutting, PassageRun, PassageSummary
+from neardup.tasks.passages.run import Cutting, Length, PassageRun, PassageSummary
 
 
 class RepeatedPassages:
@@ -24,11 +24,11 @@ class RepeatedPassages:
         self.spans: pa.Table = run.spans().read_all()
         """One row a span, in the order of the input:
 
-        ``id``; ``start``, ``end`` (characters, those that are whole in it), ``start_byte``, ``end_byte`` (UTF-8);
-        ``source_id``, ``source_start`` (characters): an earlier place of the same text, or the span itself where it
-        is ``first``; ``count``, ``count_min``: the most and the fewest places at which a window of it
-        stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand here for the
-        first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+        ``id``; ``start``, ``end`` (characters, those that are whole in it), ``start_byte``, ``end_byte`` (UTF-8), all
+        in the text as it was read; ``source_id``, ``source_start`` (characters): an earlier place of the same text, or
+        the span itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a
+        window of it stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand
+        here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document.
         """
         self.summary: PassageSummary = run.summary()
         """What was read and found."""
@@ -47,7 +47,8 @@ class RepeatedPassages:
                 passage that overlaps with an earlier one may be lost everywhere; ``none``: no copy stays;
                 ``other-documents``: as ``first``, but what is repeated inside one document only is left there.
             snap: to what a cut is moved inward: ``char``, ``word``, ``line`` or ``sentence``.
-            min_cut: bytes of the shortest cut; ``min_bytes`` when None.
+            min_cut: bytes of the shortest cut; when None ``min_bytes`` or ``min_chars``, or two less one a word of
+                ``min_words``.
             min_left: texts of which something was cut and fewer characters are left are not in the table.
 
         Raises:
@@ -59,7 +60,8 @@ class RepeatedPassages:
         >>> found.cut()["text"].to_pylist()[1]
         'A play'
         """
-        least = self.summary.min_bytes if min_cut is None else min_cut
+        shortest = Length.of(self.summary.min_bytes, self.summary.min_words, self.summary.min_chars)
+        least = shortest.least_bytes if min_cut is None else min_cut
         table = self._run.texts(Cutting(policy, snap, least, min_left)).read_all()
         kept: Any = table.filter(pc.field("is_kept"))
         return kept.drop_columns(["is_kept"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from neardup.shown import cut_text
 from neardup.stages.repeats.segments import FIRST
-from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.run import PassageRun, in_bytes
 from neardup.types import I64
 
 LISTED = 10
@@ -26,8 +27,9 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
     window that has most), ``documents``, and ``opening``, its first characters as one line.
     """
     repeats = run.find()
+    text = repeats.originals.text
     heap: list[tuple[int, int, int, int, int, int]] = []
-    for found in repeats.segments():
+    for found in map(partial(in_bytes, repeats), repeats.segments()):
         size = found.end - found.start
         weight = np.where(found.kind == FIRST, size * found.most, 0)
         for i in np.argsort(-weight, kind="stable")[:most].tolist():
@@ -39,8 +41,8 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
         heapq.heapify(heap)
     told = []
     for _, row, start, size_, count, documents in sorted(heap, reverse=True):
-        begin = int(repeats.text.offsets[-row]) - start
-        piece = repeats.text.piece(begin, begin + min(size_, 8 * _OPENING)).tobytes()
+        begin = int(text.offsets[-row]) - start
+        piece = text.piece(begin, begin + min(size_, 8 * _OPENING)).tobytes()
         opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
         name = _name(run, -row)
         facts = {"start_byte": -start, "bytes": size_, "count": count, "documents": documents, "opening": opening}
@@ -59,7 +61,7 @@ def most_cut(run: PassageRun, sizes: Iterable[tuple[I64, I64]], most: int = LIST
     for rows, lost in sizes:
         best = np.lexsort((rows, -lost))[:most].tolist()
         heap = heapq.nlargest(most, [*heap, *((int(lost[i]), -int(rows[i])) for i in best)])
-    offsets = run.find().text.offsets
+    offsets = run.find().originals.text.offsets
     return [
         {"id": _name(run, -row), "bytes": int(offsets[1 - row] - offsets[-row]), "cut_bytes": lost}
         for lost, row in heap

@@ -9,9 +9,9 @@ from typing import Any
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import InputOptions, RunOptions
+from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.tasks.passages.outcome import RepeatedPassages
-from neardup.tasks.passages.run import DEFAULT_MIN_BYTES, PassageRun, check_min_bytes
+from neardup.tasks.passages.run import Length, PassageRun
 from neardup.watching import watched
 
 
@@ -20,7 +20,10 @@ from neardup.watching import watched
 def passages(
     inputs: Any,
     *,
-    min_bytes: int = DEFAULT_MIN_BYTES,
+    min_bytes: int | None = None,
+    min_words: int | None = None,
+    min_chars: int | None = None,
+    normalize: str | Normalize = "none",
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -35,16 +38,21 @@ def passages(
     observer: Observer | None = None,
     progress: bool = False,
 ) -> RepeatedPassages:
-    """Find every stretch of at least ``min_bytes`` bytes that stands at two or more places of a collection.
+    """Find every stretch of so many bytes, words or characters that stands at two or more places of a collection.
 
     Stretches lie within one document each; the places may be in one document or in several, and may overlap. All are
-    found, and each is compared byte for byte: no hash decides. The answer is the same for any ``threads``, ``block``
+    found, and each is compared unit for unit: no hash decides. The answer is the same for any ``threads``, ``block``
     and ``memory``. Which place is the first goes by the order of the input. Time grows with the bytes of the text.
 
     Args:
         inputs: as for ``find``.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
-            characters. From 16 to 65,536.
+            characters. From 16 to 65,536; 100 when none of the three is given.
+        min_words: words instead, from 4 to 65,536: runs of letters, marks and numbers. What stands between words is
+            not compared; a span is from the first word to the last. The distinct words are held in memory.
+        min_chars: characters (code points) instead, from 16 to 65,536.
+        normalize: what is compared, as for ``find``, such as ``nfc,casefold,space``; ``none`` leaves texts as they are.
+            Lengths are of the normalised text; spans and cuts are places in the text as it was read.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: as for ``find``. Past it texts and work go to disk.
         workdir: folder for the work on disk; a temporary one when None.
@@ -67,7 +75,11 @@ def passages(
     given = locals()
     reader = open_inputs(inputs, InputOptions.of(given))
     run = PassageRun(
-        reader, check_min_bytes(min_bytes), RunOptions.of({**given, "resume": False}), observer or Silent()
+        reader,
+        Length.of(min_bytes, min_words, min_chars),
+        RunOptions.of({**given, "resume": False}),
+        observer or Silent(),
+        Normalize.parse(normalize),
     )
     run.__enter__()
     try:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,12 +18,13 @@ import pyarrow as pa
 from neardup._version import __version__
 from neardup.arrays import flags, numbers, strings
 from neardup.engine.observe import Observer, Silent
-from neardup.engine.repeats.find import Repeats, Window, find_repeats
+from neardup.engine.repeats.find import Repeats, find_repeats
+from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
-from neardup.params import RunOptions
+from neardup.params import Normalize, RunOptions
 from neardup.params.checks import check_choice
 from neardup.session import limit_records
 from neardup.stages.repeats.policies import POLICIES, Cuts, find_cuts
@@ -32,17 +33,42 @@ from neardup.stages.repeats.surgery import SNAPS, snap_cuts, without
 from neardup.types import I64
 
 DEFAULT_MIN_BYTES = 100
-LEAST_BYTES, MOST_BYTES = 16, 1 << 16
-"""A window has an anchor of eight bytes and more, and the hashes of one are held."""
+LEAST = {"byte": 16, "char": 16, "word": 4}
+"""Units of the shortest stretch that may be asked for: half of them are an anchor, of eight bytes or two words."""
+MOST = 1 << 16
+"""The hashes of one stretch are held."""
+UNCHANGED = Normalize("none")
 TEXT_BYTES = 4 << 20
 """Bytes of clean texts in a batch, about."""
 
 
-def check_min_bytes(value: Any) -> int:
-    """The length as an int; InputError where it cannot be one."""
-    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_BYTES <= value <= MOST_BYTES:
-        raise InputError(f"min_bytes is {value!r}. Give a whole number from {LEAST_BYTES} to {MOST_BYTES:,}.")
-    return value
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a stretch is at least."""
+
+    kind: str
+    """``byte``, ``char`` or ``word``."""
+    units: int
+
+    def __post_init__(self) -> None:
+        least, value = LEAST[self.kind], self.units
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+            raise InputError(f"min_{self.kind}s is {value!r}. Give a whole number from {least} to {MOST:,}.")
+
+    @classmethod
+    def of(cls, min_bytes: Any, min_words: Any, min_chars: Any) -> Length:
+        """The one that is given, DEFAULT_MIN_BYTES if none is; InputError where several are, or it cannot be used."""
+        named = (("byte", min_bytes), ("word", min_words), ("char", min_chars))
+        given = [(kind, value) for kind, value in named if value is not None]
+        if len(given) > 1:
+            names = " and ".join(f"min_{kind}s" for kind, _ in given)
+            raise InputError(f"{names} are given. Give one of min_bytes, min_words and min_chars.")
+        return cls(*given[0]) if given else cls("byte", DEFAULT_MIN_BYTES)
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes of the shortest text that can have so many units: one for each, and one between two words."""
+        return 2 * self.units - 1 if self.kind == "word" else self.units
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +114,7 @@ class PassageSummary:
 
     documents: int
     too_short: int
-    """Documents of fewer than ``min_bytes`` bytes, which hold no passage."""
+    """Documents that are shorter than the shortest stretch, and hold no passage."""
     bytes: int
     bad: int
     """Records left out because they could not be used."""
@@ -99,7 +125,11 @@ class PassageSummary:
     """Bytes of text in spans, each counted once."""
     later_bytes: int
     """Bytes in spans that stood before, each counted once."""
-    min_bytes: int
+    min_bytes: int | None
+    min_words: int | None
+    min_chars: int | None
+    """Units of the shortest stretch; one of the three, and None of the others."""
+    normalize: str
     seconds: float
     version: str = __version__
 
@@ -113,20 +143,32 @@ class PassageRun:
     """A run that is set up. A context manager: what it has on disk goes when the block ends."""
 
     reader: Reader
-    min_bytes: int = DEFAULT_MIN_BYTES
+    length: Length | int = DEFAULT_MIN_BYTES
+    """Of the shortest stretch; a number is one of bytes."""
     options: RunOptions = field(default_factory=RunOptions)
     observer: Observer = field(default_factory=Silent)
+    normalize: Normalize = UNCHANGED
+    """How texts are changed before they are compared."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     _repeats: Repeats | None = field(init=False, default=None)
+
+    @property
+    def _length(self) -> Length:
+        return self.length if isinstance(self.length, Length) else Length("byte", self.length)
+
+    @property
+    def shortest(self) -> dict[str, Any]:
+        """The length of the shortest passage, and what is compared, as options."""
+        return {f"min_{self._length.kind}s": self._length.units, "normalize": str(self.normalize)}
 
     def __enter__(self) -> PassageRun:
         budget = Budget.of(self.options.memory_limit)
         workdir = self.options.workdir
         temporary = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
         path = temporary if workdir is None else Path(workdir)
-        identity = {"command": "passages", "min_bytes": self.min_bytes, "version": __version__}
+        identity = {"command": "passages", **self.shortest, "version": __version__}
         self.space = Space(budget, path, identity)
         limit_records(self.reader, budget, self.options.workers)
         return self
@@ -140,12 +182,12 @@ class PassageRun:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
-            threads = self.options.workers
+            threads, length = self.options.workers, self._length
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
                     tasks,
-                    Window(self.min_bytes),
-                    prepare=lambda documents: documents,
+                    Window.of(length.kind, length.units),
+                    units=Units(length.kind, self.normalize, self.space),
                     total_bytes=self.reader.total_bytes,
                     threads=threads,
                     names=self.provenance,
@@ -174,6 +216,7 @@ class PassageRun:
 
         def batches() -> Iterator[pa.RecordBatch]:
             for found in repeats.segments():
+                found = in_bytes(repeats, found)
                 start, end, source_start = _in_characters(repeats, found)
                 columns = [
                     ids.take(found.document),
@@ -188,9 +231,12 @@ class PassageRun:
         return pa.RecordBatchReader.from_batches(schema, batches())
 
     def cuts(self, policy: str) -> Iterator[Cuts]:
-        """What a policy cuts, before cuts are moved inward; those of one document come together."""
-        for found in _whole_documents(self.find().segments()):
-            yield find_cuts(found, policy)
+        """What a policy cuts, in bytes of the texts as read, before cuts are moved inward; those of one document come
+        together."""
+        repeats = self.find()
+        for found in _whole_documents(repeats.segments()):
+            cuts = find_cuts(found, policy)
+            yield Cuts(cuts.document, *repeats.originals.inside(cuts.document, cuts.start, cuts.end))
 
     def texts(self, cutting: Cutting) -> pa.RecordBatchReader:
         """A stream of id, text, cut_bytes, is_kept of every document, in the order of the input."""
@@ -226,32 +272,43 @@ class PassageRun:
     def summary(self) -> PassageSummary:
         """What was read and found: one pass over the segments."""
         repeats = self.find()
-        sizes = np.diff(repeats.text.offsets)
+        length, sizes = self._length, np.diff(repeats.text.offsets)
         spans = passages = repeated = later = 0
         for found in _whole_documents(repeats.segments()):
             spans += len(found)
             passages += int(np.count_nonzero(found.kind == FIRST))
+            found = in_bytes(repeats, found)
             for policy in ("none", "first-greedy"):
                 cuts = find_cuts(found, policy)
                 size = int((cuts.end - cuts.start).sum())
                 repeated, later = (repeated + size, later) if policy == "none" else (repeated, later + size)
         return PassageSummary(
             documents=sizes.size,
-            too_short=int(np.count_nonzero(sizes < self.min_bytes)),
-            bytes=repeats.text.size,
+            too_short=int(np.count_nonzero(sizes < length.units)),
+            bytes=repeats.originals.text.size,
             bad=self.provenance.bad,
             spans=spans,
             passages=passages,
             repeated_bytes=repeated,
             later_bytes=later,
-            min_bytes=self.min_bytes,
+            min_bytes=length.units if length.kind == "byte" else None,
+            min_words=length.units if length.kind == "word" else None,
+            min_chars=length.units if length.kind == "char" else None,
+            normalize=str(self.normalize),
             seconds=round(time.perf_counter() - self.begin, 4),
         )
 
 
+def in_bytes(repeats: Repeats, found: Segments) -> Segments:
+    """The segments in bytes of the texts as read, in place of the units that were compared."""
+    start, end = repeats.originals.around(found.document, found.start, found.end)
+    source_start, _ = repeats.originals.around(found.source, found.source_start, found.source_start + 1)
+    return replace(found, start=start, end=end, source_start=source_start)
+
+
 def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
-    """Start, end and start in the source of segments, in characters: of those that are whole in them."""
-    text, offsets = repeats.text, repeats.text.offsets
+    """Start, end and start in the source of segments in bytes, in characters: of those that are whole in them."""
+    text, offsets = repeats.originals.text, repeats.originals.text.offsets
     own, other = offsets[found.document], offsets[found.source]
     begin = text.characters(own)
     end_place = own + found.end
@@ -283,7 +340,7 @@ def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
 
 def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[tuple[str, int]]:
     """The text of each document without what is cut, and how many bytes that was."""
-    text, row = repeats.text, 0
+    text, row = repeats.originals.text, 0
 
     def as_is(until: int) -> Iterator[tuple[str, int]]:
         for document in range(row, until):
@@ -310,5 +367,6 @@ def _cut_documents(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) ->
 
 
 def _bytes_of(repeats: Repeats, document: int) -> bytes:
-    begin, end = repeats.text.offsets[document : document + 2].tolist()
-    return repeats.text.piece(begin, end).tobytes()
+    text = repeats.originals.text
+    begin, end = text.offsets[document : document + 2].tolist()
+    return text.piece(begin, end).tobytes()

@@ -1,0 +1,264 @@
+"""From documents as read to the units that are compared, and where each unit stands in the document as read.
+
+Units are bytes, characters or words of the text, normalised or not. What repeats is found in units by ``find``;
+``originals`` keeps the places.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup.cutting import starts_of
+from neardup.engine.space import Space
+from neardup.errors import InputError
+from neardup.kernels import anchors, vocabulary
+from neardup.params import Normalize, Shingle
+from neardup.stages.offsets import trace
+from neardup.stages.shingle import Hasher
+from neardup.types import I64, SLACK, U8, U32, Documents, Mask, frozen
+
+NUMBER = 4
+"""Bytes of a character or of the number of a word."""
+VOCABULARY_SHARE = 0.3
+"""Of the memory for data, what distinct words may take while texts are read."""
+PLACES = 1 << 32
+Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+"""Of a hash: what it starts from, and three odd numbers."""
+
+
+class Compared(NamedTuple):
+    """The units of some documents."""
+
+    documents: Documents
+    """The units of each, of ``Window.unit`` bytes each."""
+    places: U32 | None
+    """uint32[m, 2]: where each unit begins and ends in its document as read, in bytes; None: units are its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is compared: ``span`` units, and the anchor in it."""
+
+    span: int
+    unit: int = 1
+    """Bytes of a unit: 1, or NUMBER where characters or words are units."""
+    gram: int = anchors.GRAM
+    """Units whose hash chooses the anchor."""
+
+    @property
+    def k(self) -> int:
+        """Units of an anchor: half of a window, and so many that no anchor has more windows than a number can say."""
+        return max(self.gram, self.span // 2, self.span - (1 << anchors.MORE) + 2)
+
+    @classmethod
+    def of(cls, kind: str, span: int) -> Window:
+        """So many units of a kind: ``byte``, ``char`` or ``word``."""
+        if kind == "byte":
+            return cls(span)
+        return cls(span, NUMBER, 1 if kind == "word" else anchors.GRAM)
+
+
+class Units:
+    """Makes units of documents. Threads may share it."""
+
+    def __init__(self, kind: str, normalize: Normalize, space: Space) -> None:
+        """``kind``: ``byte``, ``char`` or ``word`` (runs of letters, marks and numbers), of the normalised text."""
+        self._kind = kind
+        self._normalize = None if normalize.is_form_only and normalize.form == "none" else normalize
+        self._words = Vocabulary(space) if kind == "word" else None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it keeps."""
+        return 0 if self._words is None else self._words.nbytes
+
+    @property
+    def are_bytes(self) -> bool:
+        """Whether units are the bytes of documents as they are read."""
+        return self._kind == "byte" and self._normalize is None
+
+    def of(self, documents: Documents) -> Compared:
+        """The units of a block of documents."""
+        if self.are_bytes:
+            return Compared(documents, None)
+        if int(np.diff(documents.offsets).max(initial=0)) >= PLACES:
+            raise InputError("a document has 4 GB or more, too many for min_words, min_chars or normalize. Divide it.")
+        characters = _characters(documents, self._normalize)
+        if self._kind == "byte":
+            return _as_bytes(characters)
+        if self._words is None:
+            return _numbers(characters.codes, characters.starts, characters.ends, characters.offsets)
+        codes, offsets = characters.codes, characters.offsets
+        firsts, ends = _words_of(codes, offsets, self._words.is_letter(codes))
+        numbers = self._words.number(codes, firsts, ends)
+        return _numbers(numbers, characters.starts[firsts], characters.ends[ends - 1], np.searchsorted(firsts, offsets))
+
+
+class Vocabulary:
+    """The distinct words that were met, each with a number of its own: exact, for their characters are compared."""
+
+    def __init__(self, space: Space, *, key: Key | None = None) -> None:
+        """``key`` decides how fast words are found; by default nobody can know it who writes the texts."""
+        private = Hasher.private(Shingle("word", 1)).params
+        self._space = space
+        self._key = private.key if key is None else key
+        self._letter_bits = private.letters
+        self._lock = threading.Lock()
+        self._known = 0
+        self._cells: I64 = np.full(64, -1, dtype=np.int64)
+        self._hashes = np.empty(32, dtype=np.uint64)
+        self._begins: I64 = np.zeros(33, dtype=np.int64)
+        self._letters: U32 = np.empty(256, dtype=np.uint32)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return self._cells.nbytes + self._hashes.nbytes + self._begins.nbytes + self._letters.nbytes
+
+    def is_letter(self, codes: U32) -> Mask:
+        """Whether each code point is of a word: a letter, a mark or a number."""
+        found: Mask = (self._letter_bits[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.bool_)
+        return found
+
+    def number(self, codes: U32, firsts: I64, ends: I64) -> U32:
+        """uint32[m]: the number of each word ``codes[firsts[i] : ends[i]]``.
+
+        Raises InputError where the distinct words need more memory than their share.
+        """
+        numbers = np.empty(firsts.size, dtype=np.uint32)
+        done = 0
+        with self._lock:
+            while done < firsts.size:
+                done, self._known = vocabulary.number_words(
+                    frozen(codes),
+                    firsts,
+                    ends,
+                    done,
+                    self._key,
+                    self._cells,
+                    self._hashes,
+                    self._begins,
+                    self._letters,
+                    self._known,
+                    numbers,
+                )
+                if done < firsts.size:
+                    self._grow(int(ends[done] - firsts[done]))
+        return numbers
+
+    def _grow(self, size: int) -> None:
+        """Room for another word of so many characters."""
+        if 2 * self._known >= self._cells.size:
+            self._need(self.nbytes + self._cells.nbytes)
+            hashes, begins = self._hashes, self._begins
+            self._cells = np.full(2 * self._cells.size, -1, dtype=np.int64)
+            self._hashes = np.empty(2 * hashes.size, dtype=np.uint64)
+            self._begins = np.empty(2 * hashes.size + 1, dtype=np.int64)
+            self._hashes[: self._known] = hashes[: self._known]
+            self._begins[: self._known + 1] = begins[: self._known + 1]
+            vocabulary.place_words(self._hashes[: self._known], self._cells)
+        used = int(self._begins[self._known])
+        if used + size > self._letters.size:
+            room = max(used + size, self._letters.size * 3 // 2)
+            self._need(self.nbytes + (room - self._letters.size) * self._letters.itemsize)
+            letters = np.empty(room, dtype=np.uint32)
+            letters[:used] = self._letters[:used]
+            self._letters = letters
+
+    def _need(self, size: int) -> None:
+        if size > self._space.budget.share(VOCABULARY_SHARE):
+            enough = self._space.limit_for(0.9 * size / VOCABULARY_SHARE)
+            raise InputError(
+                f"the {self._known:,} distinct words that were read so far need {size / 1e6:.0f} MB of memory, more "
+                f"than the limit has for them. Raise --memory (memory=) to {enough} or more, or use min_chars."
+            )
+
+
+class _Characters(NamedTuple):
+    """The characters of some documents, normalised, end to end."""
+
+    codes: U32
+    """uint32[m]: code points."""
+    starts: I64
+    """int64[m]: where what each came from begins in its document as read, in bytes. Never falls in a document."""
+    ends: I64
+    """int64[m]: where that ends."""
+    offsets: I64
+    """int64[n + 1]: the first character of each document."""
+
+
+def _characters(documents: Documents, normalize: Normalize | None) -> _Characters:
+    data = documents.data[documents.offsets[0] : documents.offsets[-1]]
+    bounds = documents.offsets - documents.offsets[0]
+    begins = np.flatnonzero(data & 0xC0 != 0x80)
+    counts = np.searchsorted(begins, bounds)
+    if normalize is None:
+        codes = _codes(data.tobytes().decode())
+        ends = np.append(begins[1:], data.size)[: begins.size]
+        base = np.repeat(bounds[:-1], np.diff(counts))
+        return _Characters(codes, begins - base, ends - base, counts)
+    codes_of, starts_in, ends_in = [np.empty(0, np.uint32)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for d in range(len(documents)):
+        traced = trace(documents.blob(d).decode(), normalize)
+        at = np.append(begins[counts[d] : counts[d + 1]], bounds[d + 1]) - bounds[d]
+        codes_of.append(_codes(traced.text))
+        starts_in.append(at[traced.starts])
+        ends_in.append(at[traced.ends])
+    offsets = starts_of(np.array([codes.size for codes in codes_of[1:]], dtype=np.int64))
+    return _Characters(np.concatenate(codes_of), np.concatenate(starts_in), np.concatenate(ends_in), offsets)
+
+
+def _codes(text: str) -> U32:
+    return np.frombuffer(text.encode("utf-32-le"), dtype="<u4").astype(np.uint32, copy=False)
+
+
+def _words_of(codes: U32, offsets: I64, is_letter: Mask) -> tuple[I64, I64]:
+    """First character of each word, and behind its last one. No word reaches from one document into the next."""
+    apart = np.zeros(codes.size + 1, dtype=np.bool_)
+    apart[offsets] = True
+    apart[1:] |= ~is_letter
+    apart[:1] = True
+    firsts = np.flatnonzero(is_letter & apart[:-1])
+    apart = np.zeros(codes.size + 1, dtype=np.bool_)
+    apart[offsets] = True
+    apart[:-1] |= ~is_letter
+    return firsts, np.flatnonzero(is_letter & apart[1:]) + 1
+
+
+def _numbers(numbers: U32, starts: I64, ends: I64, offsets: I64) -> Compared:
+    data = np.zeros(numbers.size + SLACK // NUMBER, dtype="<u4")
+    data[: numbers.size] = numbers
+    return Compared(Documents(data.view(np.uint8), offsets * NUMBER), _places(starts, ends))
+
+
+def _as_bytes(characters: _Characters) -> Compared:
+    """The bytes of the characters. A byte inside a character begins where the next character does, and a byte that is
+    not the last of one ends where the character before does: so what is in part in a stretch is not in its place.
+    """
+    codes, starts, ends, offsets = characters
+    text = codes.astype("<u4", copy=False).tobytes().decode("utf-32-le").encode()
+    data: U8 = np.frombuffer(text + bytes(SLACK), dtype=np.uint8)
+    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
+    at = starts_of(sizes)
+    # characters that came from one of the original are together
+    is_head = np.concatenate((np.ones(1, np.bool_), starts[1:] >= ends[:-1]))[: codes.size]
+    is_head[offsets[offsets < codes.size]] = True
+    heads = np.flatnonzero(is_head)
+    tails = np.append(heads[1:], codes.size)[: heads.size] - 1
+    of = np.cumsum(is_head) - 1
+    is_last, is_first = np.isin(tails + 1, offsets), np.isin(heads, offsets)
+    behind = np.where(is_last, ends[tails], starts[np.append(heads, 0)[1 : heads.size + 1]])
+    before = np.where(is_first, starts[heads], ends[np.append(-1, tails)[: heads.size]])
+    begin, end = np.repeat(behind[of], sizes), np.repeat(before[of], sizes)
+    begin[at[:-1]], end[at[1:] - 1] = starts, ends
+    return Compared(Documents(data, at[offsets]), _places(begin, end))
+
+
+def _places(starts: I64, ends: I64) -> U32:
+    places = np.empty((starts.size, 2), dtype=np.uint32)
+    places[:, 0], places[:, 1] = starts, ends
+    return places
