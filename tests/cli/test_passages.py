@@ -60,6 +60,24 @@ def test_the_lists_of_the_help_are_those_of_python() -> None:
     assert (tuple(POLICIES), SNAPS) == (command.POLICIES, command.SNAPS)
 
 
+def test_words_and_normalised_text_are_compared_as_in_python(cli: Cli) -> None:
+    notice = ["All", "rights", "are", "reserved", "by", "us", "and", "nobody", "else"]
+    texts = [f"One. {' '.join(notice)}", f"Two: {', '.join(notice).upper()}; three"]
+    Path("in.jsonl").write_text(jsonl([{"id": i, "text": text} for i, text in enumerate(texts)]))
+    done = cli("in.jsonl", "--min-words", "9", "--normalize", "nfc,casefold", "-o", "spans.parquet", "--json", "-q")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    spans = pq.read_table("spans.parquet")
+    assert spans.to_pylist() == neardup.passages("in.jsonl", min_words=9, normalize="nfc,casefold").spans.to_pylist()
+    places = list(zip(*(spans[name].to_pylist() for name in ("id", "start", "end")), strict=True))
+    assert [texts[i][start:end] for i, start, end in places] == [" ".join(notice), ", ".join(notice).upper()]
+    assert summary["top_passages"][0]["opening"] == " ".join(notice)
+    assert summary["most_repeated"] == [{"id": 1, "bytes": len(texts[1]), "cut_bytes": len(", ".join(notice))}]
+    done = cli("in.jsonl", "--min-words", "12", "--normalize", "nfc,casefold")
+    assert "no passage of 12 words of normalised text" in done.stderr
+    assert cli("in.jsonl", "--min-words", "9", "--min-bytes", "20").exit_code == 2
+
+
 def test_the_table_is_that_of_python_and_of_brute_force(cli: Cli) -> None:
     Path("in.jsonl").write_text(jsonl(ROWS))
     assert cli("in.jsonl", "--min-bytes", "60", "-o", "spans.parquet", "-q").exit_code == 0

@@ -91,9 +91,12 @@ def calls(folder: Path) -> dict[str, Callable[..., Any]]:
         "audit": partial(neardup.audit, TEXTS, documents=2),
         "plan": partial(neardup.plan, TEXTS),
         "tune": partial(neardup.tune, TEXTS, budget=0),
+        "passages": partial(neardup.passages, TEXTS, min_bytes=16),
         "build": lambda **how: neardup.Index.build(folder / "a.index", enumerate(TEXTS), **how).close(),
         "add": partial(index.add, enumerate(TEXTS)),
         "index find": index.find,
+        "query": partial(index.query, TEXTS[0], measure="containment", threshold=0.5),
+        "nearest": partial(index.nearest, TEXTS[0], exhaustive=True),
         "backup": partial(index.backup, folder / "b.index"),
     }
 

@@ -136,9 +136,9 @@ def passages(
 ) -> None:
     """Find the passages that stand at two or more places of a collection, and cut the copies.
 
-    A passage is a stretch of at least --min-bytes bytes inside one document. All that repeat are found, and compared
-    byte for byte (or word for word): in one document or in several, whatever stands around them. Which place is the first goes by the
-    order of the input.
+    A passage is a stretch of at least --min-bytes bytes inside one document, or of so many words or characters. All
+    that repeat are found, and compared byte for byte, or word for word: in one document or in several, whatever stands
+    around them. Which place is the first goes by the order of the input.
 
     INPUT is as for neardup find. The table has one row for each span: id, start and end (characters; bytes too), an
     earlier place of the same text, how often it stands, in how many documents, and whether it is the first.

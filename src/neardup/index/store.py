@@ -323,6 +323,7 @@ class Index:
         threshold: float | None = ...,
         measure: Literal["containment"],
         observer: Observer | None = ...,
+        progress: bool = ...,
     ) -> list[ContainedHit]: ...
     @overload
     def query(
@@ -334,7 +335,9 @@ class Index:
         exact: bool = ...,
         measure: str = ...,
         observer: Observer | None = ...,
+        progress: bool = ...,
     ) -> Any: ...
+    @watched
     def query(
         self,
         texts: Any,
@@ -344,6 +347,7 @@ class Index:
         exact: bool = True,
         measure: str = params.DEFAULT_MEASURE,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Any:
         """Documents that are like a text, or like each of several.
 
@@ -356,6 +360,7 @@ class Index:
             measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
                 not find those, so all stored texts are read, once for all queries together: ask with many at a time.
             observer: told about the progress of that reading; what it raises ends it.
+            progress: show a bar, as ``find`` does.
 
         Returns:
             list[Hit], most similar first, of equals the one added first; a list of these for several texts. Of
@@ -384,6 +389,7 @@ class Index:
             found = answers(self._core, documents, top, least if exact else None)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
+    @watched
     def nearest(
         self,
         texts: Any,
@@ -392,6 +398,7 @@ class Index:
         threshold: float = 0.0,
         exhaustive: bool = False,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Any:
         """The documents that are most like a text, or each of several, also below the threshold of the index.
 
@@ -405,6 +412,7 @@ class Index:
             threshold: least similarity, 0 to 1.
             exhaustive: hold the texts against every document, in O(all stored text) for each.
             observer: told about the progress of that; what it raises ends it.
+            progress: show a bar, as ``find`` does.
 
         Returns:
             list[Hit], most similar first, of equals the one added first; a list of these for several texts. A hit that
