@@ -97,6 +97,7 @@ def page(window: Browser, fake: Fake) -> Iterator[Browser]:
     window.wait("return document.getElementById('index').textContent")
     yield window
     assert window.console() == []
+    window.open("about:blank")  # so that nothing asks a service that has ended
 
 
 def hit(id: int | str, query: str, text: str, *, shingle: str = "char:9") -> dict[str, Any]:
@@ -476,6 +477,7 @@ def real(window: Browser, running: Callable[..., Running], tmp_path: Path) -> It
     window.wait("return document.getElementById('index').textContent.startsWith('60 documents')")
     yield window
     assert window.console() == []
+    window.open("about:blank")  # so that nothing asks a service that has ended
 
 
 IDS = "return [...document.querySelectorAll('#rows .id')].map((e) => e.textContent)"
