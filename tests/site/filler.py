@@ -125,7 +125,7 @@ def report(
             "listed": len(rows),
             "chunk": 2 * chunk,
             "chunks": len(starts),
-            "starts": [[rows[i]["similarity"], rows[i]["cluster"], rows[i]["pair"]] for i in starts],
+            "starts": [[rows[i][name] for name in ("similarity", "longest", "cluster", "pair")] for i in starts],
             "first": _pair_columns(0, rows[:10]),
         },
         "bins": _bins(found.values(), threshold),
@@ -186,7 +186,7 @@ def _listed(
                     "snippet": documents[i][2][start : start + min(length, 90)],
                 }
             )
-    return sorted(rows, key=lambda row: (-row["similarity"], row["cluster"], row["pair"]))
+    return sorted(rows, key=lambda row: (-row["similarity"], -row["longest"], row["cluster"], row["pair"]))
 
 
 def _pair_columns(first: int, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -420,7 +420,7 @@ def large(
         "listed": pairs,
         "chunk": chunk,
         "chunks": len(made),
-        "starts": [[each["similarity"][0], each["cluster"][0], 0] for each in made],
+        "starts": [[each["similarity"][0], each["longest"][0], each["cluster"][0], 0] for each in made],
         "first": _large_pairs(0, min(10, pairs), pairs),
     }
     chunks: list[tuple[str, dict[str, Any]]] = [(f"pairs-{i:04}", each) for i, each in enumerate(made)]

@@ -265,9 +265,9 @@ def test_the_list_has_every_found_pair_of_a_cluster_ranked(tmp_path: Path, monke
     assert {frozenset((row["a"], row["b"])): row["similarity"] for row in read.pairs} == together
     about = read.meta["pairs"]
     assert (about["total"], about["listed"], about["chunks"]) == (len(pairs), len(together), -(-len(together) // 7))
-    ranks = [(-row["similarity"], row["cluster"], row["pair"]) for row in read.pairs]
+    ranks = [(-row["similarity"], -row["longest"], row["cluster"], row["pair"]) for row in read.pairs]
     assert ranks == sorted(ranks)
-    assert about["starts"] == [[-s, cluster, place] for s, cluster, place in ranks[::7]]
+    assert about["starts"] == [[-s, -longest, cluster, place] for s, longest, cluster, place in ranks[::7]]
     assert pair_rows(about["first"]) == read.pairs[:10]
     texts = dict(documents)
     for row in read.pairs:

@@ -95,11 +95,11 @@ class PairList:
     def rank(self, *, by_share: bool = False) -> RankedPairs:
         """The rows by falling similarity, or ``by_share`` of the smaller document that is in the larger.
 
-        Those that are equal by cluster and place. O(pairs log pairs).
+        Those that are equal by falling length of their longest passage, cluster and place. O(pairs log pairs).
         """
         whole = np.concatenate([np.empty((0, 7), np.int64), *(whole for whole, _ in self._rows)])
         shares = np.concatenate([np.empty((0, 2)), *(shares for _, shares in self._rows)])
-        order = np.lexsort((whole[:, 1], whole[:, 0], -shares[:, int(by_share)]))
+        order = np.lexsort((whole[:, 1], whole[:, 0], -whole[:, 6], -shares[:, int(by_share)]))
         return RankedPairs(whole[order], shares[order, 0], shares[order, 1], by_share, order, self.snippets)
 
 
@@ -140,7 +140,7 @@ class RankedPairs:
         return float(self.contained.max(initial=0.0))
 
     def about(self, basis: ReportInput, origins: Origins | None, originals: Originals, total: int) -> dict[str, Any]:
-        """What the pages know before a chunk is loaded: how many pairs, the key of each chunk's first, the first rows.
+        """What the pages know before a chunk is loaded: how many pairs, the rank of each chunk's first, the first rows.
 
         ``total`` are the pairs that were found.
         """
@@ -150,7 +150,7 @@ class RankedPairs:
             "listed": len(self),
             "chunk": PAIRS_CHUNK,
             "chunks": len(starts),
-            "starts": [[float(self.key[i]), *self.whole[i, :2].tolist()] for i in starts],
+            "starts": [[float(self.key[i]), *self.whole[i, [6, 0, 1]].tolist()] for i in starts],
             "first": self._columns(basis, origins, originals, 0, FIRST_PAIRS),
         }
 

@@ -147,7 +147,8 @@
     if (found && !found.cluster) return clusterView(number);
     const pair = found?.cluster.pairs[k];
     if (!pair) return null;
-    const here = await n.placeOfPair(n.meta.purpose === "copying" ? Math.max(pair.a_in_b, pair.b_in_a) : pair.similarity, number, k);
+    const value = n.meta.purpose === "copying" ? Math.max(pair.a_in_b, pair.b_in_a) : pair.similarity;
+    const here = await n.placeOfPair(value, pair.longest[0], number, k);
     if (!here) return pairOfCluster(number, k); // below the threshold, or not found: only its cluster has it
     const place = n.count(here.place + 1);
     return pairPage(found, number, k, {

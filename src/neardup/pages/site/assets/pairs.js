@@ -120,9 +120,10 @@
   }
 
   // Where a pair stands in the whole list: its place from 0, and the addresses before and behind it; null: it is not listed.
-  async function placeOfPair(value, cluster, pair) {
+  async function placeOfPair(value, longest, cluster, pair) {
     const { starts, listed } = n.meta.pairs;
-    const before = ([s, c, p]) => s > value || (s === value && (c < cluster || (c === cluster && p <= pair)));
+    const before = ([s, l, c, p]) => // by the first of these that is not the same
+      s !== value ? s > value : l !== longest ? l > longest : c !== cluster ? c < cluster : p <= pair;
     let number = starts.length - 1;
     while (number > 0 && !before(starts[number])) number--;
     if (number < 0) return null;
@@ -136,7 +137,7 @@
     return {
       place,
       before: at > 0 ? address(chunk, at - 1) : last && address(last, last.cluster.length - 1),
-      after: next ? `#/pair/${next[1]}/${next[2]}` : at + 1 < chunk.cluster.length ? address(chunk, at + 1) : null,
+      after: next ? `#/pair/${next[2]}/${next[3]}` : at + 1 < chunk.cluster.length ? address(chunk, at + 1) : null,
     };
   }
 
