@@ -68,7 +68,7 @@ def parsed(words: Sequence[str], args: Sequence[str]) -> click.Context:
 
 
 OF_TYPE = {
-    "number": ["7", "0.7"],
+    "number": ["7", "0.7", "70"],
     "probability": ["0.93"],
     "unit:k": ["word:3"],
     "steps": ["nfkc,casefold"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -507,6 +508,9 @@ def pressed(command: list[str], steps: list[tuple[str, Callable[[str], bool]]], 
         if waiting and "q stop here" in text:
             os.write(master, waiting[0][0].encode())
     code = process.wait(warm.LIMIT)
+    with contextlib.suppress(OSError):  # Linux says so that all was read
+        while select.select([master], [], [], 0)[0] and (more := os.read(master, 65536)):
+            shown += more
     os.close(master)
     return code, shown.decode("utf-8", "replace")
 
