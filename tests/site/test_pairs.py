@@ -277,10 +277,14 @@ def test_pairs_that_are_not_listed_are_told(look: Look, abstracts: Report, tmp_p
     meta, chunks = abstracts
     more = {**meta, "pairs": {**meta["pairs"], "total": meta["pairs"]["listed"] + 7}}
     page = look(write_site(tmp_path / "some", more, chunks, single_file=False).path, "#/pairs")
-    page.locator(".status", has_text="7 pairs that were found have no page and are not listed").wait_for()
+    told = page.locator(".status", has_text="7 pairs that were found have no page and are not listed")
+    told.wait_for()
+    assert told.count() == 1
     none = {**meta, "pairs": {"total": 7, "listed": 0, "chunk": 6, "chunks": 0, "starts": [], "first": {"a": []}}}
     page = look(write_site(tmp_path / "none", none, chunks, single_file=False).path, "#/pairs")
-    page.locator(".note", has_text="none has a page").wait_for()
+    told = page.locator(".note", has_text="none has a page")
+    told.wait_for()
+    assert (told.count(), page.locator("#view tbody tr").count()) == (1, 0)
 
 
 def test_bars_are_walked_with_keys_and_say_what_they_are(look: Look, folder: Path, abstracts: Report) -> None:

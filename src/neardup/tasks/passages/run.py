@@ -143,8 +143,8 @@ class PassageRun:
     """A run that is set up. A context manager: what it has on disk goes when the block ends."""
 
     reader: Reader
-    length: Length | int = DEFAULT_MIN_BYTES
-    """Of the shortest stretch; a number is one of bytes."""
+    length: Length
+    """Of the shortest stretch."""
     options: RunOptions = field(default_factory=RunOptions)
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
@@ -155,13 +155,9 @@ class PassageRun:
     _repeats: Repeats | None = field(init=False, default=None)
 
     @property
-    def _length(self) -> Length:
-        return self.length if isinstance(self.length, Length) else Length("byte", self.length)
-
-    @property
     def shortest(self) -> dict[str, Any]:
         """The length of the shortest passage, and what is compared, as options."""
-        return {f"min_{self._length.kind}s": self._length.units, "normalize": str(self.normalize)}
+        return {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
 
     def __enter__(self) -> PassageRun:
         budget = Budget.of(self.options.memory_limit)
@@ -182,7 +178,7 @@ class PassageRun:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
-            threads, length = self.options.workers, self._length
+            threads, length = self.options.workers, self.length
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
                     tasks,
@@ -272,7 +268,7 @@ class PassageRun:
     def summary(self) -> PassageSummary:
         """What was read and found: one pass over the segments."""
         repeats = self.find()
-        length, sizes = self._length, np.diff(repeats.text.offsets)
+        length, sizes = self.length, np.diff(repeats.text.offsets)
         spans = passages = repeated = later = 0
         for found in _whole_documents(repeats.segments()):
             spans += len(found)
