@@ -411,7 +411,7 @@ class Result:
             InputError: there is no such figure, or no S-curve, since the pairs were found without bands.
             MissingDependency: matplotlib is not installed.
         """
-        from neardup.tasks.figures.result import draw_result
+        from neardup.drawing.result import draw_result
 
         tables = self.pairs, self.clusters, self.crowds
         return draw_result(figure, *tables, spec=self.spec, documents=self.summary.documents)

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from neardup.cli import main
 from neardup.cli.figures import FIGURE_FORMATS, FIGURE_NAMES
+from neardup.drawing.style import FORMATS
 from neardup.tasks.figures import sheets
-from neardup.tasks.figures.style import FORMATS
 
 pytest.importorskip("matplotlib")
 

@@ -20,6 +20,7 @@ from tests.oracles.jaccard import jaccard
 from tests.oracles.text import shingles
 
 from neardup import tuning
+from neardup.drawing import histograms
 from neardup.engine.observe import Silent
 from neardup.engine.space import Budget
 from neardup.engine.state import SearchState
@@ -27,11 +28,11 @@ from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
+from neardup.stages.similarities import fold, similarity_edges
 from neardup.tasks.audit.public import audit_search
 from neardup.tasks.figures import bands as band_data
-from neardup.tasks.figures import histograms, sheets
+from neardup.tasks.figures import sheets
 from neardup.tasks.figures.public import figures
-from neardup.tasks.report.curve import fold, similarity_edges
 
 pytest.importorskip("matplotlib")
 

@@ -30,9 +30,10 @@ from neardup.outputs.write import write_table
 from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.spool import resident_memory
+from neardup.stages.similarities import similarity_edges
 from neardup.tasks.report import pages
 from neardup.tasks.report.clusters import FAR, NEAR, RANDOM, order_clusters
-from neardup.tasks.report.curve import count_pairs, link_at, similarity_edges, steps
+from neardup.tasks.report.curve import count_pairs, link_at, steps
 from neardup.tasks.report.public import report
 from neardup.tasks.report.report_input import Asked, report_input
 

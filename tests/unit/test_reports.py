@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup import tuning
+from neardup.drawing import curves, histograms, style
+from neardup.drawing.histograms import ClusterSizes, SimilarityBins
+from neardup.drawing.style import About, save
 from neardup.errors import InputError, MissingDependency, OutputError
 from neardup.params import Bands
 from neardup.tasks.audit.outcome import AuditBin
-from neardup.tasks.figures import curves, histograms, style
 from neardup.tasks.figures.bands import Banding, draw_bands
-from neardup.tasks.figures.histograms import ClusterSizes, SimilarityBins
-from neardup.tasks.figures.style import About, save
+from neardup.tasks.figures.recall import draw_recall
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -56,14 +57,14 @@ RECALL = (
 
 FIGURES: dict[str, Callable[[], Any]] = {
     "s-curves": lambda: curves.draw_s_curves(ABOUT, {"few rows": Bands(64, 2), "many": Bands(8, 16)}),
-    "recall": lambda: curves.draw_recall(*RECALL, ABOUT),
+    "recall": lambda: draw_recall(*RECALL, ABOUT),
     "bands": lambda: draw_bands(BANDS, ABOUT),
     "similarities": lambda: histograms.draw_similarities(WITH_DROPPED, ABOUT),
     "clusters": lambda: histograms.draw_clusters(SIZES, ABOUT),
     "found": lambda: histograms.draw_found(SIMILARITIES, SIZES, ABOUT),
 }
 NOTHING: dict[str, Callable[[], Any]] = {
-    "recall": lambda: curves.draw_recall([], (0.0, 1.0), ABOUT),
+    "recall": lambda: draw_recall([], (0.0, 1.0), ABOUT),
     "bands": lambda: draw_bands(Banding(*(np.zeros(4, np.int64),) * 3, np.zeros(4), NONE, NONE, 1.0, 0), ABOUT),
     "found": lambda: histograms.draw_found(
         SimilarityBins(EDGES, np.zeros(6, np.int64), 0), ClusterSizes(NONE, NONE), ABOUT
@@ -236,7 +237,7 @@ def test_the_promise_is_the_bands_less_the_filter() -> None:
     assert promised[0] == pytest.approx(SPEC.recall)
     assert promised[-1] == 1.0
     exact = About(tuning.make_spec(threshold=0.7, exact=True))
-    assert set(curves.draw_recall(*RECALL, exact).axes[0].get_lines()[0].get_ydata()) == {1.0}
+    assert set(draw_recall(*RECALL, exact).axes[0].get_lines()[0].get_ydata()) == {1.0}
 
 
 def test_candidates_are_drawn_over_the_bands() -> None:

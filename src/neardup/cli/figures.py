@@ -76,9 +76,9 @@ def figures(
     """
     from neardup import tuning
     from neardup.cli.summary import labelled, left_out, preset_rows
+    from neardup.drawing.style import check_matplotlib
     from neardup.inputs.reader import open_inputs
     from neardup.tasks.figures import sheets
-    from neardup.tasks.figures.style import check_matplotlib
 
     begin = time.perf_counter()
     check_matplotlib()

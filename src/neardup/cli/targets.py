@@ -97,7 +97,7 @@ def check_targets(
 
 def _check_plot(target: str) -> None:
     """Raise unless a figure could be drawn, and has a name that it can be written under."""
-    from neardup.tasks.figures.style import check_matplotlib, check_suffix
+    from neardup.drawing.style import check_matplotlib, check_suffix
 
     if target == STDOUT:
         raise click.UsageError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")

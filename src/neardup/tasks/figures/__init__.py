@@ -1,10 +1,9 @@
-"""Figures of a collection.
+"""Figures of a collection, which are searched, measured or sampled for: ``neardup figures``, and ``--plot``.
 
-    bands       what each further band brings: counted and drawn
-    curves      probability and recall over similarity
-    histograms  pairs by similarity, clusters by size: counted and drawn
-    style       colours, marks, the foot of a sheet, saving
-    sheets      all figures of a run, and those that other commands draw with --plot
+    bands   what each further band brings: counted and drawn
+    recall  measured recall beside what is promised
+    sheets  all figures of a run, and those that other commands draw with --plot
+    public  ``neardup.figures``
 
-matplotlib is imported inside functions only; ``pyplot``, which keeps state and looks for a screen, is never imported.
+How a sheet looks is in ``neardup.drawing``.
 """

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neardup.drawing import style
 from neardup.engine.banding.pending import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.state import SearchState
 from neardup.shown import counted
 from neardup.stages import bands as band_stage
-from neardup.tasks.figures import style
 from neardup.types import F64, I64
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import Any
 
 from neardup import params, tuning
 from neardup.calls import hinted
+from neardup.drawing.style import FORMATS, check_matplotlib
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.session import Run
 from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
-from neardup.tasks.figures.style import FORMATS, check_matplotlib
 from neardup.watching import watched
 
 

@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from neardup import tuning
+from neardup.drawing import curves, histograms
+from neardup.drawing.curves import other_bands
+from neardup.drawing.histograms import crowd_note
+from neardup.drawing.style import About, save
 from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
-from neardup.params import Bands, Spec
+from neardup.params import Spec
 from neardup.session import Finding, Run
 from neardup.shown import counted
+from neardup.stages.similarities import fold, similarity_edges
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.audit.public import audit_search
-from neardup.tasks.figures import curves, histograms
 from neardup.tasks.figures.bands import Banding, count_bands, draw_bands
-from neardup.tasks.figures.style import About, save
-from neardup.tasks.report.curve import fold, similarity_edges
+from neardup.tasks.figures.recall import draw_recall
 from neardup.types import F64
 
 if TYPE_CHECKING:
@@ -106,17 +107,6 @@ def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], fil
     save(histograms.draw_found(bins, histograms.cluster_sizes(finding.clusters()), about), target, files)
 
 
-def crowd_note(crowds: pa.Table) -> str:
-    """A line for the foot where crowds make the histogram lower than it would be; empty without crowds."""
-    if crowds.num_rows == 0:
-        return ""
-    documents = sum(crowds.column("documents").to_pylist())
-    return (
-        f"{counted(crowds.num_rows, 'crowd')} of {counted(documents, 'document')} in all: of these only the pairs with "
-        "the leader of the crowd are listed and shown."
-    )
-
-
 def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
     """Recall by similarity, to a file: ``neardup audit --plot``; its name as for ``plot_finding``."""
     save(_recall_of(audit, About(run.spec, audit.documents, ", ".join(run.reader.sources))), target, files)
@@ -128,18 +118,7 @@ def _recall_of(audit: Audit, about: About) -> Figure:
         f"{audit.documents:,} distinct ones; pairs are of distinct texts. "
         f"{'Promise ' if audit.promised is not None else 'Recall '}{audit.verdict}."
     )
-    return curves.draw_recall(audit.bins, (audit.recall_low, audit.recall_high), replace(about, note=note))
-
-
-def other_bands(spec: Spec) -> dict[str, Bands]:
-    """Bands to compare with: by rules of the literature for the same slots, and with fewer rows."""
-    found = {
-        f"rule {rule}": tuning.choose_bands(spec.banded_at, slots=spec.slots, rule=rule) for rule in ("log", "divisor")
-    }
-    for rows in (spec.bands.rows - 2, spec.bands.rows + 2):
-        if 1 <= rows <= spec.slots:
-            found[f"{'fewer' if rows < spec.bands.rows else 'more'} rows"] = Bands(spec.slots // rows, rows)
-    return found
+    return draw_recall(audit.bins, (audit.recall_low, audit.recall_high), replace(about, note=note))
 
 
 def _bands(work: _Work) -> Figure:

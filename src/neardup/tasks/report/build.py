@@ -15,9 +15,10 @@ from neardup.pages.site.write import write_site
 from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
 from neardup.shown import counted, megabytes
+from neardup.stages.similarities import similarity_edges
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
-from neardup.tasks.report.curve import Count, count_pairs, link_at, similarity_edges, steps
+from neardup.tasks.report.curve import Count, count_pairs, link_at, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits, words
 from neardup.tasks.report.files import file_links
 from neardup.tasks.report.originals import read_originals

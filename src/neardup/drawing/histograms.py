@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.arrays import as_numpy
+from neardup.drawing import style
 from neardup.params import CONTAINMENT
 from neardup.shown import counted
-from neardup.tasks.figures import style
-from neardup.tasks.report.curve import fold
+from neardup.stages.similarities import fold
 from neardup.types import F64, I64
 
 if TYPE_CHECKING:
@@ -171,3 +172,14 @@ def _draw_clusters(axes: Axes, sizes: ClusterSizes) -> None:
     style.plain_log(axes.xaxis, axes.yaxis)
     last = float(sizes.sizes[-1])
     style.label_point(axes, f"{last:,.0f} documents", (last, float(sizes.clusters[-1])), right=8)
+
+
+def crowd_note(crowds: pa.Table) -> str:
+    """A line for the foot where crowds make the histogram lower than it would be; empty without crowds."""
+    if crowds.num_rows == 0:
+        return ""
+    documents = sum(crowds.column("documents").to_pylist())
+    return (
+        f"{counted(crowds.num_rows, 'crowd')} of {counted(documents, 'document')} in all: of these only the pairs with "
+        "the leader of the crowd are listed and shown."
+    )

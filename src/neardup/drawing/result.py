@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from neardup.drawing import curves, histograms
+from neardup.drawing.style import About
 from neardup.errors import InputError
 from neardup.params import Spec, check_choice
-from neardup.tasks.figures import curves, histograms
-from neardup.tasks.figures.sheets import crowd_note, other_bands
-from neardup.tasks.figures.style import About
-from neardup.tasks.report.curve import similarity_edges
+from neardup.stages.similarities import similarity_edges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,11 +40,11 @@ def _png(figure: Figure) -> bytes:
 
 
 def _drawn(name: str, pairs: Any, clusters: Any, crowds: pa.Table, spec: Spec, documents: int) -> Figure:
-    about = About(spec, documents, note=crowd_note(crowds))
+    about = About(spec, documents, note=histograms.crowd_note(crowds))
     if check_choice(name, KINDS, "figure") == "s-curve":
         if not spec.bands.bands:
             raise InputError("there is no S-curve: these pairs were found without bands, and none was missed.")
-        return curves.draw_s_curves(About(spec), other_bands(spec))
+        return curves.draw_s_curves(About(spec), curves.other_bands(spec))
     if name == "clusters":
         return histograms.draw_clusters(histograms.cluster_sizes(clusters.to_batches()), about)
     bins = histograms.similarity_bins(pairs.to_batches(), similarity_edges(spec.threshold))
