@@ -161,7 +161,8 @@ def passages(
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.passages.copies import CleanCopies
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
-    from neardup.tasks.passages.run import Cutting, Length, PassageRun
+    from neardup.tasks.passages.run import PassageRun
+    from neardup.tasks.passages.settings import Cutting, Length
 
     begin = time.perf_counter()
     with usage_errors():

@@ -23,7 +23,9 @@ from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.copy_names import Target, plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Replaced, Rewrite
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, targets_of
-from neardup.tasks.passages.run import CutDocument, Cutting, PassageRun
+from neardup.tasks.passages.cutting import KeptCuts
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.settings import Cutting
 from neardup.types import I64, Mask
 
 _NAMED = 5
@@ -52,16 +54,22 @@ class CleanCopies:
         for name in others:
             if real_place(output_place(name)) in places:
                 raise InputError(f"{name} would be the copy of an input too. Give another name.")
+        self._cuts: KeptCuts
         self._rows: I64 = np.empty(0, dtype=np.int64)
         self._lost: I64 = self._rows
         self._left: I64 = self._rows
         self._kept: Mask = np.empty(0, dtype=np.bool_)
 
     def decide(self) -> None:
-        """Read the inputs, find what repeats, and what is cut of which document; 25 bytes for each that is cut."""
+        """Read the inputs, find what repeats, and what is cut of which document.
+
+        25 bytes for each document that is cut, and 24 for each cut.
+        """
         facts = array("q")
+        self._cuts = KeptCuts(self._run.find(), self._run.space)
         for each in self._run.cut_documents(self.cutting):
             facts.extend((each.row, each.cut_bytes, each.left))
+            self._cuts.append(each)
         self._rows, self._lost, self._left = np.array(facts, dtype=np.int64).reshape(-1, 3).T.copy()
         self._kept = self._left >= self.cutting.min_left
 
@@ -93,13 +101,13 @@ class CleanCopies:
     def write(self, files: AtomicFiles) -> None:
         """Write the copies; they get their names at the end of the block of ``files``."""
         run = self._run
-        cut = run.cut_documents(self.cutting)
+        cut = zip(self._cuts.documents(), self._kept.tolist(), strict=True)
         writer = CleanWriter(plan_copies(run.reader, self._output), token=secrets.token_hex(8), files=files)
         group_bytes = min(GROUP_BYTES, run.space.budget.share(0.1))
         with writer:
             for part, targets in targets_of(run.reader.written_parts, writer.outputs):
                 local, kept = self._of(part)
-                texts = self._texts(islice(cut, local.size))
+                texts = ((each.before, each.after if is_kept else None) for each, is_kept in islice(cut, local.size))
                 if isinstance(part, FilesSource):
                     is_kept = dict(zip(local.tolist(), kept.tolist(), strict=True))
                     self._write_files(part, targets, writer, is_kept, texts)
@@ -115,10 +123,6 @@ class CleanCopies:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
         mine = slice(*np.searchsorted(self._rows, places.span(places.sources.index(part.name))).tolist())
         return places.locate(self._rows[mine])[1], self._kept[mine]
-
-    def _texts(self, cut: Iterator[CutDocument]) -> Iterator[tuple[bytes, bytes | None]]:
-        for each in cut:
-            yield each.before, each.after if each.left >= self.cutting.min_left else None
 
     def _write_files(
         self,

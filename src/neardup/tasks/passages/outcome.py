@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.tasks.passages.run import Cutting, Length, PassageRun, PassageSummary
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.settings import Cutting, Length
+from neardup.tasks.passages.summary import PassageSummary
 
 
 class RepeatedPassages:

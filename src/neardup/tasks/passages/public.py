@@ -11,7 +11,8 @@ from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.tasks.passages.outcome import RepeatedPassages
-from neardup.tasks.passages.run import Length, PassageRun
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.settings import Length
 from neardup.watching import watched
 
 
