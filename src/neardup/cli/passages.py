@@ -113,7 +113,7 @@ SNAPS = ("char", "word", "line", "sentence")
 )
 @options.json_summary
 @options.reading
-@options.together(options.threads, options.memory, options.workdir)
+@options.working
 @options.voices
 def passages(
     *,
@@ -170,7 +170,9 @@ def passages(
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
-            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize))
+            task = {} if cut is None else {"output": output}
+            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize, task))
+            running.note_work(ctx, work.space, reader, files if run.resume else ())
             copies = None
             if cut is not None:
                 cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)

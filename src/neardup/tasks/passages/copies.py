@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -102,7 +101,7 @@ class CleanCopies:
         """Write the copies; they get their names at the end of the block of ``files``."""
         run = self._run
         cut = zip(self._cuts.documents(), self._kept.tolist(), strict=True)
-        writer = CleanWriter(plan_copies(run.reader, self._output), token=secrets.token_hex(8), files=files)
+        writer = CleanWriter(plan_copies(run.reader, self._output), token=run.token, files=files)
         group_bytes = min(GROUP_BYTES, run.space.budget.share(0.1))
         with writer:
             for part, targets in targets_of(run.reader.written_parts, writer.outputs):

@@ -6,13 +6,10 @@ in ``summary``.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -25,10 +22,11 @@ from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
+from neardup.errors import InputChanged
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
-from neardup.session import limit_records
+from neardup.session import lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
 from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
 from neardup.tasks.passages.settings import UNCHANGED, Cutting, Length
@@ -47,6 +45,8 @@ class PassageRun:
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
     """How texts are changed before they are compared."""
+    task: dict[str, Any] = field(default_factory=dict)
+    """What else must be equal for an interrupted run to go on."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
@@ -59,19 +59,31 @@ class PassageRun:
         return {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
 
     def __enter__(self) -> PassageRun:
+        workdir, resume = self.options.workdir, self.options.resume
+        path = work_path(self.options, self.reader)
         budget = Budget.of(self.options.memory_limit)
-        workdir = self.options.workdir
-        temporary = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
-        path = temporary if workdir is None else Path(workdir)
-        identity = {"command": "passages", **self.shortest, "version": __version__}
-        self.space = Space(budget, path, identity)
-        limit_records(self.reader, budget, self.options.workers)
+        self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
+        limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.space.close(finished=True)
+        is_lasting = self.reader.is_lasting and self.options.workdir is not None
+        # of an input that is another now, nothing can be gone on with
+        self.space.close(finished=error is None or not is_lasting or isinstance(error, InputChanged))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for an interrupted run to go on: all that decides which segments there are, and their
+        names; not what is made of them."""
+        inputs = {"inputs": self.reader.identity(), "reading": self.reader.settings}
+        return {"command": "passages", **self.shortest, "version": __version__, **inputs, **self.task}
+
+    @property
+    def token(self) -> str:
+        """A name for the run that is the same when it is resumed."""
+        return token_of([self.space.identity, str(self.space.path)])
 
     def find(self) -> Repeats:
         """Read the inputs and find what repeats; done once."""
