@@ -245,3 +245,17 @@ def test_a_text_that_changes_while_it_is_read_again_is_refused(cli: Cli, monkeyp
     assert done.exit_code == 1
     assert "in.jsonl was changed since it was read: the document at 2 is another." in " ".join(done.stderr.split())
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
+
+
+def test_a_second_pass_says_what_still_repeats_in_the_copies(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    options = ("--min-bytes", "60", "--cut", "first", "--snap", "sentence", "-o", "out.jsonl", "--second-pass")
+    done = cli("in.jsonl", *options, "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)["second_pass"]
+    left = neardup.passages("out.jsonl", min_bytes=60).summary.as_dict()
+    assert told == {name: left[name] for name in told}
+    assert "second pass   nothing repeats in the copies any more" in cli("in.jsonl", *options).stderr
+    done = cli("in.jsonl", *options, "--min-bytes", "16", "--min-cut", "200")
+    assert "of the copies still stands at two or more places" in done.stderr
+    assert "--second-pass is for what is cut." in cli("in.jsonl", "--second-pass").stderr

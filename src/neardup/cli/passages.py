@@ -111,6 +111,13 @@ SNAPS = ("char", "word", "line", "sentence")
     help="With --cut: file that says of each document that was cut its id, cut_bytes, the characters left, and whether"
     " it was kept.  [default: none is written]",
 )
+@click.option(
+    "--second-pass",
+    is_flag=True,
+    help="With --cut: search the clean copies in the same way, and say how much still repeats in them. A cut brings"
+    " together what stood on its two sides, and one that was moved inward leaves the ends of a passage. Nothing more is"
+    " cut. Takes about as long as the first search of so much text.",
+)
 @options.json_summary
 @options.reading
 @options.working
@@ -130,6 +137,7 @@ def passages(
     min_left: int,
     spans: str | None,
     cuts: str | None,
+    second_pass: bool,
     reading: InputOptions,
     run: RunOptions,
     voice: forms.Voice,
@@ -151,7 +159,7 @@ def passages(
     no half-written output.
     """
     if cut is None:
-        for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts")):
+        for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts", "second_pass")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
     from neardup.cli.passages_text import WARNING, passage_closing, passage_lines
     from neardup.cli.targets import write_targets
@@ -180,6 +188,7 @@ def passages(
                 with usage_errors():
                     copies = CleanCopies(work, cutting, str(output), others)
             observer.in_background(work.find if copies is None else copies.decide)
+            again = observer.in_background(copies.second_pass) if copies is not None and second_pass else None
         spec = {"command": "passages", **work.shortest, "version": __version__}
         if copies is not None:
             spec |= asdict(copies.cutting)
@@ -207,6 +216,7 @@ def passages(
             "top_passages": top_passages(work),
             "most_repeated": losers(work, "first") if copies is None else most_cut(work, [copies.losses()]),
             "cut": None if copies is None else copies.facts(),
+            "second_pass": again,
             "seconds": round(time.perf_counter() - begin, 4),
         }
     lines = passage_lines(summary, faults=work.provenance.faults)

@@ -24,6 +24,7 @@ from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Replaced, Rewrite
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, targets_of
 from neardup.tasks.passages.cutting import KeptCuts
 from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.second import second_pass
 from neardup.tasks.passages.settings import Cutting
 from neardup.types import I64, Mask
 
@@ -71,6 +72,11 @@ class CleanCopies:
             self._cuts.append(each)
         self._rows, self._lost, self._left = np.array(facts, dtype=np.int64).reshape(-1, 3).T.copy()
         self._kept = self._left >= self.cutting.min_left
+
+    def second_pass(self) -> dict[str, Any]:
+        """What the same search would find in the copies, as JSON values."""
+        found = second_pass(self._run, self._cuts.documents(), self.cutting.min_left).as_dict()
+        return {name: found[name] for name in ("spans", "passages", "repeated_bytes", "later_bytes", "bytes")}
 
     def losses(self) -> tuple[I64, I64]:
         """Rows of the documents that are cut, rising, and the bytes that each loses."""

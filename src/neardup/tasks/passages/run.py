@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
@@ -31,7 +30,7 @@ from neardup.stages.repeats.policies import Cuts
 from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
 from neardup.tasks.passages.settings import UNCHANGED, Cutting, Length
 from neardup.tasks.passages.spans import span_table
-from neardup.tasks.passages.summary import Counts, PassageSummary
+from neardup.tasks.passages.summary import PassageSummary, summarize
 
 
 @dataclass(slots=True)
@@ -130,17 +129,5 @@ class PassageRun:
 
     def summary(self) -> PassageSummary:
         """What was read and found."""
-        repeats, length = self.find(), self.length
-        sizes = np.diff(repeats.text.offsets)
-        return PassageSummary(
-            documents=sizes.size,
-            too_short=int(np.count_nonzero(sizes < length.units)),
-            bytes=repeats.originals.text.size,
-            bad=self.provenance.bad,
-            **asdict(Counts.of(repeats, self.segments())),
-            min_bytes=length.units if length.kind == "byte" else None,
-            min_words=length.units if length.kind == "word" else None,
-            min_chars=length.units if length.kind == "char" else None,
-            normalize=str(self.normalize),
-            seconds=round(time.perf_counter() - self.begin, 4),
-        )
+        found = self.find(), self.segments()
+        return summarize(*found, self.length, self.normalize, bad=self.provenance.bad, begin=self.begin)
