@@ -19,7 +19,7 @@ from neardup.cli import main
 from neardup.engine.space import Space
 from neardup.inputs.reader import Reader
 from neardup.spool.manifest import MANIFEST
-from neardup.tasks.passages.copies import CleanCopies
+from neardup.tasks.dedup.rewrite import replace
 
 COMMAND = ("passages", "../in.jsonl", "-o", "clean.jsonl", "--spans", "spans.parquet", "--cuts", "cuts.csv")
 HOW = ("--cut", "first", "--min-left", "30", "--threads", "1", "-q")
@@ -103,7 +103,7 @@ def test_a_run_that_fails_while_copies_are_written_goes_on_with_them(
         raise Stopped
 
     with monkeypatch.context() as patched:
-        patched.setattr(CleanCopies, "write", fail)
+        patched.setattr(replace, "_edited", fail)
         stopped, done = in_folder(folder, "stopped", patched, "--workdir", "work")
         assert done.exit_code == 1
     _, done = in_folder(folder, "stopped", monkeypatch, "--workdir", "work", "--resume")

@@ -167,7 +167,8 @@ def passages(
 
     tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.passages.copies import CleanCopies
+    from neardup.tasks.dedup.cut_copies import check_copies, write_cut_copies
+    from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
     from neardup.tasks.passages.run import PassageRun
     from neardup.tasks.passages.settings import Cutting, Length
@@ -181,27 +182,28 @@ def passages(
             task = {} if cut is None else {"output": output}
             work = stack.enter_context(PassageRun(reader, length, run, observer, normalize, task))
             running.note_work(ctx, work.space, reader, files if run.resume else ())
-            copies = None
-            if cut is not None:
+            decided = again = None
+            if cut is None:
+                observer.in_background(work.find)
+            else:
                 cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)
-                others = [name for table in tables for name in table.files]
                 with usage_errors():
-                    copies = CleanCopies(work, cutting, str(output), others)
-            observer.in_background(work.find if copies is None else copies.decide)
-            again = observer.in_background(copies.second_pass) if copies is not None and second_pass else None
+                    check_copies(reader, str(output), [name for table in tables for name in table.files])
+                decided = observer.in_background(lambda: DecidedCuts(work, cutting))
+                again = observer.in_background(decided.second_pass) if second_pass else None
         spec = {"command": "passages", **work.shortest, "version": __version__}
-        if copies is not None:
-            spec |= asdict(copies.cutting)
+        if decided is not None:
+            spec |= asdict(decided.cutting)
         together = AtomicFiles()
         try:
             with together:
                 written = [(work.spans(), tables[0])] if tables[0].name is not None else []
-                if copies is not None and tables[1].name is not None:
-                    written.append((copies.table(), tables[1]))
+                if decided is not None and tables[1].name is not None:
+                    written.append((decided.table(), tables[1]))
                 write_targets(written, together, spec=spec, threshold=1.0)
-                if copies is not None:
+                if decided is not None:
                     try:
-                        copies.write(together)
+                        write_cut_copies(work, decided, str(output), together)
                     except BrokenPipeError:
                         if output != STDOUT:
                             raise
@@ -214,8 +216,8 @@ def passages(
             "passed_over": [asdict(each) for each in reader.passed_over],
             "columns": [asdict(each) for each in reader.columns],
             "top_passages": top_passages(work),
-            "most_repeated": losers(work, "first") if copies is None else most_cut(work, [copies.losses()]),
-            "cut": None if copies is None else copies.facts(),
+            "most_repeated": losers(work, "first") if decided is None else most_cut(work, [decided.losses()]),
+            "cut": None if decided is None else decided.facts(),
             "second_pass": again,
             "seconds": round(time.perf_counter() - begin, 4),
         }
