@@ -9,6 +9,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.addresses import real_place
+from neardup.inputs.columnar.objects import is_dataset
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader
@@ -64,6 +65,10 @@ def field_of(part: Source) -> str:
 
 def check_cuttable(reader: Reader) -> None:
     """Raise InputError unless the texts of all sources that are written can be written back into them."""
+    if is_dataset(reader.value):
+        raise InputError(
+            "texts in a datasets.Dataset are not replaced. Give its table: dataset.with_format('arrow')[:]."
+        )
     for part in reader.written_parts:
         if part.paths is not None:
             _check_source(part)

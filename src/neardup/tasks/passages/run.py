@@ -46,6 +46,8 @@ class PassageRun:
     """How texts are changed before they are compared."""
     task: dict[str, Any] = field(default_factory=dict)
     """What else must be equal for an interrupted run to go on."""
+    budget: Budget | None = None
+    """Where the run is a step of another: what it may have of the memory. The limits of records are that one's."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
@@ -60,9 +62,10 @@ class PassageRun:
     def __enter__(self) -> PassageRun:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader)
-        budget = Budget.of(self.options.memory_limit)
+        budget = self.budget or Budget.of(self.options.memory_limit)
         self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
-        limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
+        if self.budget is None:
+            limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
 
     def __exit__(
