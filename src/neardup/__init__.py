@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
     from neardup.tasks.passages.outcome import RepeatedPassages
     from neardup.tasks.passages.public import passages
-    from neardup.tasks.passages.run import PassageSummary
+    from neardup.tasks.passages.summary import PassageSummary
     from neardup.tasks.plan.outcome import Plan
     from neardup.tasks.plan.public import plan
     from neardup.tasks.report.build import Reported
@@ -146,7 +146,7 @@ _HOME = {
     "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
     "tasks.passages.outcome": ("RepeatedPassages",),
     "tasks.passages.public": ("passages",),
-    "tasks.passages.run": ("PassageSummary",),
+    "tasks.passages.summary": ("PassageSummary",),
     "tasks.plan.public": ("plan",),
     "tasks.report.public": ("report",),
     "tasks.tune.outcome": ("AskedPair", "Tuned"),

@@ -187,6 +187,9 @@ class CleanSummary(Summary):
     dry_run: bool
     annotated: bool
     """Records got the columns cluster, keeper and similarity, and none was removed."""
+    passages: dict[str, Any] | None = None
+    """Where passages were cut: what the summary of ``neardup.passages`` says of the documents that stayed, and under
+    ``cut`` what was cut of them."""
 
     def _told(self) -> str:
         what = f"{self.removed:,} marked, none removed" if self.annotated else f"{self.removed:,} removed"
@@ -213,6 +216,8 @@ class Cleaned:
     """id, keeper, similarity, rule, text, keeper_text of removals that were to be shown, the least similar first."""
     again: PairTexts | None = None
     """Brings the texts of removed documents and their keepers from the inputs, for ``show``."""
+    cuts: pa.Table | None = None
+    """id, cut_bytes, left (characters) and kept of each document of which passages were cut, where that was asked."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.removed))

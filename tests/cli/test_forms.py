@@ -26,9 +26,10 @@ from neardup.tasks.report.wanted import Wanted
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
+PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "snap", "min_cut", "min_left"}
 OWN = {
     "find": {"inputs", "against"},
-    "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show"},
+    "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show", *PASSAGES},
     "audit": {"inputs", "documents", "sample_seed"},
     "plan": {"inputs", "rule", "weights"},
     "report": {"inputs", "output", "pairs", *Wanted.names()},
@@ -41,10 +42,10 @@ OWN = {
 """Parameters that both doors have and that are of one task: no field of a form."""
 OF_THE_COMMAND = {
     "find": {"output", "clusters", "format", "audit", "dry_run", "plot", *ClusterOptions.names()},
-    "dedup": {"removed", "dry_run", *ClusterOptions.names()},
+    "dedup": {"removed", "dry_run", "cuts", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
-    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts"},
+    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "second_pass"},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
 """Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""

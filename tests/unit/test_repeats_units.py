@@ -19,7 +19,8 @@ from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.stages.repeats.segments import Segments
-from neardup.tasks.passages.run import Length, PassageRun
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.settings import Length
 
 LETTERS = ["a", "b", "B", "\u00e9", "e\u0301", "E", "\u00df", "\ufb01", "\u65e5", "\u0130", "7", "\U0001f600"]
 GAPS = [" ", "  ", "\n", ", ", ".", "-", " \t"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, forms, options, running, silence_stdout
+from neardup.cli import WRITTEN, dedup_passages, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
@@ -102,6 +102,7 @@ def _alarm(value: Any) -> float:
     help="Show N examples of removed documents, each with the one kept for it, on stderr before the summary: spread"
     " over all similarities, the least similar first, both texts from where they differ.  [default: none]",
 )
+@dedup_passages.asked
 @click.option(
     "--annotate",
     is_flag=True,
@@ -145,6 +146,7 @@ def dedup(
     removed: str | None,
     with_text: bool | int,
     show: int | None,
+    cuts: str | None,
     annotate: bool,
     dry_run: bool,
     alarm: float,
@@ -153,6 +155,7 @@ def dedup(
     run: RunOptions,
     cluster: ClusterOptions,
     voice: forms.Voice,
+    **inside: Any,
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each was removed.
 
@@ -185,7 +188,9 @@ def dedup(
     if show is not None and voice.quiet:
         raise click.UsageError("--show prints on stderr, and --quiet prints nothing there. Give one of them.")
     copies = None if dry_run else output
-    table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
+    passages = dedup_passages.AskedPassages(inside)
+    passages.check(ctx, annotate=annotate, engine=cluster.engine, local=params.LOCAL)
+    table, cut_table = _targets((*inputs, *protect), copies, (removed, cuts), json=voice.json, glob=reading.glob)
     if overlap is not None:
         for name in forms.typed(ctx, (*SearchOptions.names(), "keep", "prefer")):
             raise click.UsageError(f"--overlap decides what is compared, and what is removed. Leave --{name} out.")
@@ -199,12 +204,14 @@ def dedup(
     from neardup.tasks.dedup.run import clean
     from neardup.tasks.plan.make import make_plan
 
+    named = [*table.files, *cut_table.files]
     policy = Policy(keep, prefer)
     with usage_errors():
         spec = make_spec(search, overlap, policy, is_protected=bool(protect))
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
-        _check_copies(reader, copies, removed)
+        _check_copies(reader, copies, named)
+    step = passages.open(reader)
     policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
@@ -215,19 +222,25 @@ def dedup(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
             output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            how: dict[str, Any] = {"output": output, "task": task, "files": table.files, "cluster": cluster}
+            if step is not None:
+                task["dedup"]["passages"] = step.facts()
+            how: dict[str, Any] = {"output": output, "task": task, "files": named, "cluster": cluster}
             has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
             how["keep_written"] = has_passages or with_text is not False or show is not None
             opened = running.open_run(observer, reader, spec, search, run, **how)
             work = stack.enter_context(opened)
             cleaning = observer.in_background(lambda: clean(work, policy))
+            stack.enter_context(passages.decided(cleaning, observer))
             shown = [] if show is None else cleaning.examples(show).to_pylist()
             files = AtomicFiles()
             try:
-                seconds = _write(cleaning, copies, table, files, annotate=annotate, with_text=with_text)
+                tables = [(cleaning.removals(with_text), table)] if table.name is not None else []
+                if cleaning.cuts is not None and cut_table.name is not None:
+                    tables.append((cleaning.cuts.table(), cut_table))
+                seconds = _write(cleaning, copies, tables, files, annotate=annotate)
             finally:
                 if files.are_named:
-                    ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
+                    ctx.meta[WRITTEN] = [*named, *([] if copies is None else [copies])]
         told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
     sources = [{**asdict(source), "share": source.share} for source in told.sources]
     summary = forms.with_commands(ctx, with_writing({**told.as_dict(), "sources": sources}, seconds))
@@ -237,32 +250,42 @@ def dedup(
     if show is not None:
         summary["examples"] = shown
         planned += example_lines(shown, summary, width=columns(sys.stderr))
-    named = [*_copies(copies, len(told.written)), *table.files]
-    lines = clean_lines(summary, faults=work.provenance.faults, verbose=voice.verbose)
+    named = [*_copies(copies, len(told.written)), *named]
+    rows = passages.rows(summary)
+    lines = clean_lines(summary, faults=work.provenance.faults, verbose=voice.verbose, passages=rows)
     voice.tell(summary, [*planned, *lines], clean_closing_line(summary, named), alarm=ALARM)
 
 
 def _targets(
-    inputs: tuple[Path, ...], copies: str | None, removed: str | None, *, json: bool, glob: str | Sequence[str] | None
-) -> Target:
-    """Where the removals go. Refuses at once what could not be written after hours of work, as far as names tell."""
+    inputs: tuple[Path, ...],
+    copies: str | None,
+    tables: tuple[str | None, str | None],
+    *,
+    json: bool,
+    glob: str | Sequence[str] | None,
+) -> tuple[Target, Target]:
+    """Where the removals go, and the table of cuts.
+
+    Refuses at once what could not be written after hours of work, as far as names tell.
+    """
     from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
     from neardup.outputs.write import output_format
 
-    if [copies, removed, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
+    if [copies, *tables, STDOUT if json else None].count(STDOUT) > 1:
+        raise click.UsageError("stdout can take one thing only. Give files with -o, --removed and --cuts.")
     if STDOUT in map(str, inputs) and copies is not None:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     with usage_errors():
-        table = Target(removed, removed and output_format(removed, None))
-    for name in table.files:
-        check_collisions(inputs, [name], glob=glob)
+        removed, cuts = (Target(name, name and output_format(name, None)) for name in tables)
+    names = [*removed.files, *cuts.files]
+    check_collisions(inputs, names, glob=glob)
+    for name in names:
         if copies is not None:
             _check_apart(name, copies)
     if copies is not None and copies != STDOUT:
-        mend_and_tell([copies, *table.files])
-    check_files(table.files)
-    return table
+        mend_and_tell([copies, *names])
+    check_files(names)
+    return removed, cuts
 
 
 def _check_apart(removed: str, copies: str) -> None:
@@ -274,7 +297,7 @@ def _check_apart(removed: str, copies: str) -> None:
         raise click.UsageError(f"{copies} would lie in {removed}, which is a file. Give another name.")
 
 
-def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
+def _check_copies(reader: Reader, copies: str, tables: Sequence[str]) -> None:
     """Say before the search what stands in the way of the copies."""
     from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 
@@ -284,28 +307,30 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
         )
     with usage_errors():
         plan_copies(reader, copies)
-    if removed is None:
-        return
-    if not as_path(real_place(removed)).startswith(os.path.join(as_path(real_place(copies)), "")):
-        return
-    for part in reader.written_parts:
-        if os.path.basename(part.name) == os.path.basename(removed):
-            raise click.UsageError(f"{removed} could be the copy of the input {part.name}. Give another name.")
+    inside = os.path.join(as_path(real_place(copies)), "")
+    for table in tables:
+        for part in reader.written_parts if as_path(real_place(table)).startswith(inside) else ():
+            if os.path.basename(part.name) == os.path.basename(table):
+                raise click.UsageError(f"{table} could be the copy of the input {part.name}. Give another name.")
 
 
 def _write(
-    cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool, with_text: bool | int
+    cleaning: Cleaning,
+    copies: str | None,
+    tables: Sequence[tuple[Any, Target]],
+    files: AtomicFiles,
+    *,
+    annotate: bool,
 ) -> float:
-    """Write the removals and the copies; the seconds for the removals.
+    """Write the tables and the copies; the seconds for the tables.
 
-    They get their names together, the removals first, so that whoever sees the copies has the reasons.
+    They get their names together, the tables first, so that whoever sees the copies has the reasons.
     """
     from neardup.cli.targets import write_targets
 
     start, spec = time.perf_counter(), cleaning.run.spec
     with files:
-        removals = [(cleaning.removals(with_text), table)] if table.name is not None else []
-        write_targets(removals, files, spec=spec.as_dict(), threshold=spec.threshold)
+        write_targets(tables, files, spec=spec.as_dict(), threshold=spec.threshold)
         seconds = time.perf_counter() - start
         try:
             if copies is not None:

@@ -41,10 +41,21 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             *_loser_rows(summary["most_repeated"]),
         ]
         if summary["cut"] is not None:
-            rows += _cut_rows(summary["cut"], size)
+            rows += cut_rows(summary["cut"], size)
+        if summary["second_pass"] is not None:
+            rows.append(("second pass", _still_repeated(summary["second_pass"])))
     else:
         rows.append((WARNING, f"no passage of {least} or more stands at two places. {_cure(summary)}"))
     return labelled(rows) + listed_faults(summary["bad"], faults)
+
+
+def step_rows(passages: Mapping[str, Any], *, is_spared: bool) -> list[tuple[str, str]]:
+    """What a clean-up says of the passages that it cut, or, where it spares all, would cut."""
+    size, found = passages["bytes"], counted(passages["passages"], "passage")
+    told = f"{found} of {_least(passages)} or more in the documents that stay, {percent(passages['later_bytes'], size)}"
+    rows = [("passages", f"{told} of their text stood before")]
+    cuts = cut_rows(passages["cut"], size)
+    return rows + ([("cut", f"none; would be cut: {cuts[0][1]}"), *cuts[1:]] if is_spared else cuts)
 
 
 def _least(summary: Mapping[str, Any]) -> str:
@@ -78,7 +89,8 @@ def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
     ]
 
 
-def _cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
+def cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
+    """What was cut of texts of ``size`` bytes, and which documents were left out."""
     how = f"by the policy {cut['policy']}, to whole {cut['snap']}s" if cut["snap"] != "char" else cut["policy"]
     rows = [
         ("cut", f"{percent(cut['bytes'], size)} of the text, out of {counted(cut['documents'], 'document')}, {how}"),
@@ -89,6 +101,13 @@ def _cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
         more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
         rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
     return rows
+
+
+def _still_repeated(found: Mapping[str, Any]) -> str:
+    if not found["spans"]:
+        return "nothing repeats in the copies any more"
+    share = f"{percent(found['repeated_bytes'], found['bytes'])} of the copies still stands at two or more places"
+    return f"{share}, {percent(found['later_bytes'], found['bytes'])} stood before: {found['spans']:,} spans"
 
 
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:

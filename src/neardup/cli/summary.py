@@ -58,8 +58,13 @@ def summary_lines(
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
-def clean_lines(summary: Mapping[str, Any], *, faults: Sequence[object], verbose: bool) -> list[str]:
-    """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
+def clean_lines(
+    summary: Mapping[str, Any], *, faults: Sequence[object], verbose: bool, passages: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``.
+
+    ``passages``: what is to be said of passages that were cut.
+    """
     documents, removed = summary["documents"], summary["removed"]
     would = "would be " if _is_spared(summary) else ""
     share = f"{removed:,} of {counted(documents, 'document')} ({percent(removed, documents)})"
@@ -73,6 +78,7 @@ def clean_lines(summary: Mapping[str, Any], *, faults: Sequence[object], verbose
         *_not_copied(summary),
         *([("clusters", _clusters(summary))] if summary["clusters"] else []),
         *_crowd_rows(summary, []),
+        *passages,
         *_source_rows(summary["sources"]),
         *_alarm_rows(summary),
         *_cost_rows(summary),

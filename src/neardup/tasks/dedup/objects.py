@@ -14,14 +14,16 @@ What each kind becomes:
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from neardup.arrays import flags, strings
 from neardup.errors import InputError
 from neardup.inputs.columnar.objects import ARROW, is_a, is_dataset, is_frame, rereadable
 from neardup.tasks.dedup.rewrite.columnar import filtered
@@ -49,6 +51,48 @@ def without_rows(value: Any, positions: I64) -> Any:
         return value.filter(sys.modules["polars"].Series(kept)) if positions.size else value
     chosen = compress(value, kept.tobytes())
     return tuple(chosen) if isinstance(value, tuple) else list(chosen)
+
+
+def with_texts(value: Any, positions: I64, texts: Sequence[str], column: str) -> Any:
+    """An object of the same kind with other texts at ``positions``, rising, from 0; of a frame in its ``column``."""
+    value = rereadable(value)
+    new = dict(zip(positions.tolist(), texts, strict=True))
+    if not new:
+        return value
+    if isinstance(value, Mapping):
+        return {key: new.get(i, text) for i, (key, text) in enumerate(value.items())}
+    if isinstance(value, (pa.Table, pa.RecordBatch)):
+        place = value.schema.get_field_index(column)
+        return value.set_column(place, value.schema.field(place), _with_texts(value.column(place), positions, texts))
+    if isinstance(value, ARROW):
+        return _with_texts(value, positions, texts)
+    if is_a(value, "pandas", "DataFrame"):
+        return value.assign(**{column: with_texts(value[column], positions, texts, "")})
+    if is_a(value, "pandas", "Series"):
+        changed = value.copy()
+        changed.iloc[positions] = texts
+        return changed
+    if is_a(value, "polars", "DataFrame"):
+        return value.with_columns(with_texts(value[column], positions, texts, ""))
+    if is_a(value, "polars", "Series"):
+        listed = [new.get(i, text) for i, text in enumerate(value.to_list())]
+        return sys.modules["polars"].Series(value.name, listed, dtype=value.dtype)
+    if isinstance(value, np.ndarray):
+        return np.array([new.get(i, text) for i, text in enumerate(value.tolist())], dtype=object)
+    changed = [_with_text(element, new[i]) if i in new else element for i, element in enumerate(value)]
+    return tuple(changed) if isinstance(value, tuple) else changed
+
+
+def _with_text(element: Any, text: str) -> Any:
+    """A text, or a pair (id, text), with another text."""
+    return (element[0], text) if isinstance(element, tuple) else text
+
+
+def _with_texts(column: Any, positions: I64, texts: Sequence[str]) -> Any:
+    """An Arrow array, or chunked one, with other texts at some places."""
+    mask = np.zeros(len(column), dtype=np.bool_)
+    mask[positions] = True
+    return pc.replace_with_mask(column.cast(pa.large_string()), flags(mask), strings(texts)).cast(column.type)
 
 
 def with_annotation(value: Any, annotation: Annotation) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from neardup.params import (
 )
 from neardup.result import Cleaned
 from neardup.session import Run, texts_again
+from neardup.tasks.dedup.passage_step import PassageStep, cut_passages
 from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
@@ -53,6 +55,13 @@ def dedup(
     show: int | None = None,
     alarm: float = params.DEFAULT_ALARM,
     overlap: str | int | Overlap | None = None,
+    passages: str | None = None,
+    min_bytes: int | None = None,
+    min_words: int | None = None,
+    min_chars: int | None = None,
+    snap: str | None = None,
+    min_cut: int | None = None,
+    min_left: int | None = None,
     measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     preset: str | Preset | None = None,
@@ -104,6 +113,11 @@ def dedup(
             behind it, such as ``13:0.5``, that share of the words of a protected document must be in n-grams that
             the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
             and ``prefer``, since all that overlap are removed.
+        passages: cut passages that repeat inside the documents that stay, by a policy of ``RepeatedPassages.cut``:
+            ``first``, ``first-greedy``, ``none`` or ``other-documents``. Documents of ``protect`` take no part in it.
+            None: texts stay as they are.
+        min_bytes, min_words, min_chars: of ``passages``: length of the shortest, as for ``neardup.passages``.
+        snap, min_cut, min_left: of ``passages``: as for ``RepeatedPassages.cut``.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
             many characters of each, at most.
@@ -120,7 +134,8 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each removed document), ``summary`` and ``examples``. By
+        ``removed`` (an Arrow table with one record for each removed document), ``summary``, ``examples`` and, with
+        ``passages``, ``cuts`` (a table with one record for each document of which something was cut). By
         containment or overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in
         characters of the removed document, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200
         characters.
@@ -146,6 +161,9 @@ def dedup(
     check_share(alarm, "alarm")
     check_text_length(with_text)
     check_top(show, "show", "none")
+    step = PassageStep.of(given)
+    if step is not None and annotate:
+        raise InputError("annotate copies everything as it is, and passages are cut. Leave one of them out.")
     reader, protected = open_protected(inputs, protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
     if in_memory and output is not None:
@@ -156,12 +174,19 @@ def dedup(
             watching.note(line)
         plan_copies(reader, target)  # what stands in the way is said before a long run
     policy = replace(policy, protected=protected)
+    if step is not None:
+        step.check(reader)
     spec, choice = decide(reader, spec, search, options, watching)
-    task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
+    task: dict[str, Any] = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
+    if step is not None:
+        task["dedup"]["passages"] = step.facts()
     keep_written = with_text is not False or show is not None or spec.measure != params.DEFAULT_MEASURE
     how: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset, "keep_written": keep_written}
-    with Run(reader, spec, options, **how, observer=watching) as run:
+    with ExitStack() as stack:
+        run = stack.enter_context(Run(reader, spec, options, **how, observer=watching))
         cleaning = clean(run, policy)
+        if step is not None:
+            stack.enter_context(cut_passages(cleaning, step))
         removed = cleaning.removals(with_text).read_all()
         examples = None if show is None else cleaning.examples(show)
         data: Any = None
@@ -175,4 +200,5 @@ def dedup(
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
         chosen, prints = cleaning.chosen, cleaning.search.collection.prints
         (again,) = texts_again(run, prints, (chosen.rows, chosen.keeper))
-        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples, again)
+        cuts = None if cleaning.cuts is None else cleaning.cuts.table()
+        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples, again, cuts)

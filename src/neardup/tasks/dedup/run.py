@@ -32,12 +32,15 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
+from neardup.tasks.dedup.cut_copies import field_of, with_cuts
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
 from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.passages.decided import DecidedCuts
+from neardup.tasks.passages.summary import PassageSummary
 from neardup.types import I64
 
 
@@ -88,6 +91,10 @@ class Cleaning:
     """What the removals say of passages; None for Jaccard similarity, and where the texts were not kept."""
     written: list[str] = field(init=False, default_factory=list)
     """Names of the copies, when they are written."""
+    repeated: PassageSummary | None = field(init=False, default=None)
+    """What repeats inside the documents that stay, where that was looked for; see ``passage_step``."""
+    cuts: DecidedCuts | None = field(init=False, default=None)
+    """What is cut of them."""
 
     def __post_init__(self) -> None:
         collection = self.search.collection
@@ -147,7 +154,7 @@ class Cleaning:
             texts.prepare(np.concatenate((chosen.rows, chosen.keeper)))
         return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
 
-    def _removed_from(self, source: str) -> I64:
+    def removed_from(self, source: str) -> I64:
         """int64: local rows of a source that go, rising."""
         return _rows_of(source, self.chosen.rows, self.run.provenance.places)[1]
 
@@ -175,9 +182,10 @@ class Cleaning:
         def job_of(part: Source) -> Rewrite:
             known = None if isinstance(part, FilesSource) else self.reading.known_of(part.name)
             job = Rewrite(part.name, part.format, run.reader.options, known=known, group_bytes=group_bytes)
-            if annotation_of is None:
-                return replace(job, removed=self._removed_from(part.name))
-            return replace(job, annotation=annotation_of(part.name))
+            if annotation_of is not None:
+                return replace(job, annotation=annotation_of(part.name))
+            job = replace(job, removed=self.removed_from(part.name))
+            return job if self.cuts is None else with_cuts(job, part, self.cuts)
 
         def keep(name: str, size: int) -> None:
             done[name] = size
@@ -208,7 +216,13 @@ class Cleaning:
         value, name = self.run.reader.value, self.run.reader.parts[0].name
         if annotate:
             return objects.with_annotation(value, self._annotations()(name))
-        return objects.without_rows(value, self._removed_from(name) - 1)
+        gone = self.removed_from(name)
+        if self.cuts is not None:
+            rows, kept = self.cuts.rows_of(name)
+            gone = np.union1d(gone, rows[~kept])
+            new = [text.decode("utf-8", "replace") for _, text in self.cuts.texts_of(name) if text is not None]
+            value = objects.with_texts(value, rows[kept] - 1, new, field_of(self.run.reader.parts[0]))
+        return objects.without_rows(value, gone - 1)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
         """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
@@ -216,6 +230,7 @@ class Cleaning:
         size, keeper = chosen.largest()
         sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
         places = self.run.provenance.places
+        passages = self._passages()
         counts = zip(places.sources, places.documents().tolist(), strict=True)
         texts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
         plain = make_summary(
@@ -237,7 +252,7 @@ class Cleaning:
             hints=tuple(hints),
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
-            kept=tally.documents - chosen.rows.size,
+            kept=tally.documents - chosen.rows.size - (0 if passages is None else passages["cut"]["left_out"]),
             protected=sum(count for source, count in counts if source in self.policy.protected),
             short_protected=self.short_protected,
             unreadable=sum(file.error is not None for part in texts for file in part.files),
@@ -249,7 +264,13 @@ class Cleaning:
             written=tuple(self.written),
             dry_run=dry_run,
             annotated=annotated,
+            passages=passages,
         )
+
+    def _passages(self) -> dict[str, Any] | None:
+        if self.repeated is None or self.cuts is None:
+            return None
+        return {**self.repeated.as_dict(), "cut": self.cuts.facts()}
 
 
 def _rows_of(source: str, rows: I64, places: Places) -> tuple[slice, I64]:

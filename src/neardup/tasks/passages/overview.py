@@ -11,7 +11,8 @@ import numpy as np
 
 from neardup.shown import cut_text
 from neardup.stages.repeats.segments import FIRST
-from neardup.tasks.passages.run import PassageRun, in_bytes
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.spans import in_bytes
 from neardup.types import I64
 
 LISTED = 10
@@ -21,7 +22,7 @@ _OPENING = 80
 
 
 def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
-    """The passages with the most bytes in all their places together, as JSON values; one pass over the segments.
+    """The passages with the most bytes in all their places together, as JSON values.
 
     A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (places of the
     window that has most), ``documents``, and ``opening``, its first characters as one line.
@@ -29,7 +30,7 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
     repeats = run.find()
     text = repeats.originals.text
     heap: list[tuple[int, int, int, int, int, int]] = []
-    for found in map(partial(in_bytes, repeats), repeats.segments()):
+    for found in map(partial(in_bytes, repeats), run.segments()):
         size = found.end - found.start
         weight = np.where(found.kind == FIRST, size * found.most, 0)
         for i in np.argsort(-weight, kind="stable")[:most].tolist():

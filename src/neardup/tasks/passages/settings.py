@@ -1,0 +1,70 @@
+"""What a run of passages is told: how long a passage is at least, and what is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from neardup.errors import InputError
+from neardup.params import Normalize
+from neardup.params.checks import check_choice
+from neardup.stages.repeats.policies import POLICIES
+from neardup.stages.repeats.surgery import SNAPS
+
+DEFAULT_MIN_BYTES = 100
+LEAST = {"byte": 16, "char": 16, "word": 4}
+"""Units of the shortest stretch that may be asked for: half of them are an anchor, of eight bytes or two words."""
+MOST = 1 << 16
+"""The hashes of one stretch are held."""
+UNCHANGED = Normalize("none")
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a stretch is at least."""
+
+    kind: str
+    """``byte``, ``char`` or ``word``."""
+    units: int
+
+    def __post_init__(self) -> None:
+        least, value = LEAST[self.kind], self.units
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
+            raise InputError(f"min_{self.kind}s is {value!r}. Give a whole number from {least} to {MOST:,}.")
+
+    @classmethod
+    def of(cls, min_bytes: Any, min_words: Any, min_chars: Any) -> Length:
+        """The one that is given, DEFAULT_MIN_BYTES if none is; InputError where several are, or it cannot be used."""
+        named = (("byte", min_bytes), ("word", min_words), ("char", min_chars))
+        given = [(kind, value) for kind, value in named if value is not None]
+        if len(given) > 1:
+            names = " and ".join(f"min_{kind}s" for kind, _ in given)
+            raise InputError(f"{names} are given. Give one of min_bytes, min_words and min_chars.")
+        return cls(*given[0]) if given else cls("byte", DEFAULT_MIN_BYTES)
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes of the shortest text that can have so many units: one for each, and one between two words."""
+        return 2 * self.units - 1 if self.kind == "word" else self.units
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """What is cut of repeated passages."""
+
+    policy: str = "first"
+    """One of POLICIES."""
+    snap: str = "word"
+    """One of SNAPS: to what a cut is moved inward."""
+    min_cut: int = DEFAULT_MIN_BYTES
+    """Bytes of the shortest cut."""
+    min_left: int = 0
+    """Characters that a text that was cut must have left; with fewer it is left out."""
+
+    def __post_init__(self) -> None:
+        check_choice(self.policy, tuple(POLICIES), "policy")
+        check_choice(self.snap, SNAPS, "snap")
+        for name in ("min_cut", "min_left"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InputError(f"{name} is {value!r}. Give a whole number of at least 0.")
