@@ -12,6 +12,7 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
+from neardup.engine.repeats.choice import NOWHERE, Choice
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Compared, Key, Units, Window
@@ -22,7 +23,7 @@ from neardup.kernels import anchors as anchoring
 from neardup.kernels import repeats as grouping
 from neardup.kernels import segments as walking
 from neardup.spool.partitions import Partitions
-from neardup.stages.repeats.segments import Segments
+from neardup.stages.repeats.segments import IGNORED, Segments
 from neardup.types import I64, U64, Batch, Documents
 
 PARTS = 512
@@ -63,11 +64,30 @@ class Repeats:
     pieces: Partitions
     chunk: int
     """Places of text whose pieces are in one part."""
+    choice: Choice
+    """Which windows count."""
 
-    def segments(self) -> Iterator[Segments]:
-        """All segments in the order of the text, some thousands at a time. May be asked for again."""
+    @property
+    def documents(self) -> int:
+        """Documents of the inputs: rows from 0. What follows them in the texts is no input."""
+        return self.choice.inputs
+
+    def segments(self, *, with_ignored: bool = False) -> Iterator[Segments]:
+        """All segments in the order of the text, some thousands at a time. May be asked for again.
+
+        ``with_ignored``: those that stand in templates too.
+        """
+        for found in self._all_segments():
+            if with_ignored or self.choice.templates == self.text.offsets.size - 1:
+                yield found
+            elif (is_repeat := found.kind != IGNORED).any():
+                yield found.take(is_repeat)
+
+    def _all_segments(self) -> Iterator[Segments]:
         state = np.zeros(walking.STATE, dtype=np.int64)
         offsets, unit, span = self.text.offsets, self.window.unit, self.window.span
+        foreign = self.choice.places(offsets)
+        state[[walking.FOREIGN, walking.TEMPLATES]] = [0 if place == NOWHERE else place for place in foreign]
         for part in np.flatnonzero(self.pieces.sizes).tolist():
             pieces = self.pieces.take(part, part + 1)
             pieces = pieces[np.argsort(pieces[:, 0])]
@@ -124,10 +144,11 @@ def find_repeats(
     observer: Observer,
     space: Space,
     key: Key | None = None,
+    choose: Callable[[int], Choice] = Choice.all_of,
 ) -> Repeats:
-    """Read all batches and find every window that stands at two or more places.
+    """Read all batches and find every window that stands at two or more places, or those that ``choose`` chooses.
 
-    ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
+    It is told how many documents were read. ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
     are found by comparing texts: ``key`` (by default ``private_key``) decides how fast. The answer is the same for any
     threads and any limit of memory.
 
@@ -176,7 +197,8 @@ def find_repeats(
     text.settle()
     originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
-    return _group(text, originals, window, joined, anchors, key, threads=threads, space=space)
+    choice = choose(text.offsets.size - 1)
+    return _group(text, originals, window, joined, anchors, key, choice, threads=threads, space=space)
 
 
 def _group(
@@ -186,6 +208,7 @@ def _group(
     loops: I64,
     anchors: Partitions,
     key: Key,
+    choice: Choice,
     *,
     threads: int,
     space: Space,
@@ -207,7 +230,7 @@ def _group(
             size = rows.shape[0] * (ROW_BYTES + around)
             space.need_memory(size, f"{rows.shape[0]:,} places of one passage, which are compared together,")
         members, starts = grouping.repeated_keys(rows, salt)
-        return _pieces_of(rows, members, starts, text, window, loops, key)
+        return _pieces_of(rows, members, starts, text, window, loops, key, choice)
 
     for found in in_order(work, _tasks(anchors.sizes, most), threads=threads, ahead=threads + 1):
         order = np.argsort(found[:, 0])
@@ -216,7 +239,7 @@ def _group(
         pieces.add(found, np.searchsorted(found[:, 0], bounds))
     anchors.drop()
     space.release_memory()
-    return Repeats(text, originals, window, loops, pieces, chunk)
+    return Repeats(text, originals, window, loops, pieces, chunk, choice)
 
 
 def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
@@ -230,7 +253,9 @@ def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
             yield first, stop, passes - 1, wanted
 
 
-def _pieces_of(rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key) -> U64:
+def _pieces_of(
+    rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key, choice: Choice
+) -> U64:
     """The pieces of groups of anchors, in no order."""
     if not members.size:
         return np.empty((0, 4), dtype=np.uint64)
@@ -249,6 +274,19 @@ def _pieces_of(rows: U64, members: I64, starts: I64, text: EndToEnd, window: Win
     sizes = (kept[:, 1] & anchoring.LOW).astype(np.int64) + window.span
     data, at = text.around(places, sizes)
     documents = np.searchsorted(text.offsets, places, side="right") - 1
-    anchored = grouping.Anchored(kept, at, documents, weights, data, window.unit, window.span, window.k)
+    first = int(np.searchsorted(documents, choice.inputs))  # foreign rows come before all others
+    weights[first:] = 0
+    if first < documents.size:
+        kept, at, documents, weights = (np.roll(each, -first, axis=0) for each in (kept, at, documents, weights))
+        rank = (rank - first) % rank.size
+    if choice.groups.size or first < documents.size:
+        rank, starts, least = choice.grouped(rank, starts, documents)
+    else:
+        least = np.full(starts.size - 1, choice.min_documents[0])
+    anchored = grouping.Anchored(
+        *(kept, at, documents, weights, data, window.unit, window.span, window.k),
+        *choice.places(text.offsets),
+        *(int(choice.is_across), int(choice.is_choosing), choice.min_count, least),
+    )
     found: U64 = grouping.find_pieces(anchored, rank, starts, key)
     return found
