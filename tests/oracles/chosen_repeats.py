@@ -70,7 +70,9 @@ def chosen(
             least = min_count if min_count is not None else (2 if against is None else 1)
             if len(places) < least or documents < min_docs:
                 continue
-            if min_share is not None and (documents < 2 or Fraction(documents, names.count(name)) < Fraction(min_share)):
+            if min_share is not None and (
+                documents < 2 or Fraction(documents, names.count(name)) < Fraction(min_share)
+            ):
                 continue
             for place in places:
                 if against is not None:

@@ -22,6 +22,7 @@ from neardup.stages.repeats.segments import IGNORED, Segments
 EXAMPLES = settings(max_examples=100)
 FEW = settings(max_examples=10)
 LONGEST_PERIOD = 32
+Asked = tuple[list[bytes], int, dict[str, Any]]
 
 
 def chooser(inputs: int, others: int, how: dict[str, Any]) -> Callable[[int], Choice]:
@@ -82,7 +83,7 @@ def check(blobs: Sequence[bytes], span: int, found: Segments, how: dict[str, Any
 
 
 @st.composite
-def choices(draw: st.DrawFn) -> tuple[list[bytes], int, dict[str, Any]]:
+def choices(draw: st.DrawFn) -> Asked:
     """Documents divided into inputs, templates and perhaps another collection, and what is asked of windows."""
     blobs, span = draw(collections()), draw(st.integers(16, 30))
     how: dict[str, Any] = {}
@@ -106,14 +107,14 @@ def choices(draw: st.DrawFn) -> tuple[list[bytes], int, dict[str, Any]]:
 
 @given(choices())
 @EXAMPLES
-def test_every_window_that_counts_is_in_one_segment_and_no_other_window_is(asked: tuple[list[bytes], int, Any]):
+def test_every_window_that_counts_is_in_one_segment_and_no_other_window_is(asked: Asked):
     blobs, span, how = asked
     check(blobs, span, found_by(blobs, span, how), how)
 
 
 @given(choices(), st.integers(1, 3), st.sampled_from([None, BAD_KEY]))
 @FEW
-def test_disk_threads_and_hashes_change_nothing_of_a_choice(asked: tuple[list[bytes], int, Any], threads: int, key: Any):
+def test_disk_threads_and_hashes_change_nothing_of_a_choice(asked: Asked, threads: int, key: Any):
     blobs, span, how = asked
     with tempfile.TemporaryDirectory() as folder:
         filed = found_by(blobs, span, how, threads=threads, step=1, folder=folder, key=key)
@@ -122,7 +123,7 @@ def test_disk_threads_and_hashes_change_nothing_of_a_choice(asked: tuple[list[by
 
 @given(choices(), st.sampled_from(sorted(POLICIES)))
 @FEW
-def test_a_policy_leaves_what_it_should_of_chosen_windows(asked: tuple[list[bytes], int, Any], policy: str):
+def test_a_policy_leaves_what_it_should_of_chosen_windows(asked: Asked, policy: str):
     blobs, span, how = asked
     gone = gone_by(find_cuts(found_by(blobs, span, how), policy))
     left = [bytes(c for j, c in enumerate(blob) if (d, j) not in gone) for d, blob in enumerate(blobs)]
@@ -131,7 +132,7 @@ def test_a_policy_leaves_what_it_should_of_chosen_windows(asked: tuple[list[byte
 
 @given(choices())
 @FEW
-def test_every_window_that_counts_still_stands_at_its_first_place(asked: tuple[list[bytes], int, Any]):
+def test_every_window_that_counts_still_stands_at_its_first_place(asked: Asked):
     blobs, span, how = asked
     gone = gone_by(find_cuts(found_by(blobs, span, how), "first"))
     wanted = plain.chosen(blobs, span, **how)

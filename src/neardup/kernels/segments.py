@@ -54,9 +54,9 @@ DONE, FULL = 0, 1
     TOLD,
     TOLD_BEGIN,
 ) = range(31)
-"""Fields of the state of a walk: where it is; how far the test of a stretch has come; the open segment; the stretch; the
-places from which on what stands is of another collection or a template, and of a template (0: there are none); the
-document and place that the open segment is said to come from."""
+"""Fields of the state of a walk: where it is; how far the test of a stretch has come; the open segment; the stretch;
+the places from which on what stands is of another collection or a template, and of a template (0: there are none);
+the document and place that the open segment is said to come from."""
 HEADS = 32
 """Where kind, first place, count and documents of each head of a loop begin; behind them the last windows."""
 RECENT = HEADS + 4 * LONGEST_PERIOD

@@ -148,9 +148,9 @@ def find_repeats(
 ) -> Repeats:
     """Read all batches and find every window that stands at two or more places, or those that ``choose`` chooses.
 
-    It is told how many documents were read. ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
-    are found by comparing texts: ``key`` (by default ``private_key``) decides how fast. The answer is the same for any
-    threads and any limit of memory.
+    It is told how many documents were read. ``units`` makes of the documents of a batch what is compared; ``names``
+    sees each batch in order. Equal windows are found by comparing texts: ``key`` (by default ``private_key``) decides
+    how fast. The answer is the same for any threads and any limit of memory.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
     and 32 for each piece of what is repeated; what outgrows the budget goes to files. The places of one passage are
@@ -277,16 +277,27 @@ def _pieces_of(
     first = int(np.searchsorted(documents, choice.inputs))  # foreign rows come before all others
     weights[first:] = 0
     if first < documents.size:
-        kept, at, documents, weights = (np.roll(each, -first, axis=0) for each in (kept, at, documents, weights))
+        kept = np.roll(kept, -first, axis=0)
+        at, documents, weights = np.roll(at, -first), np.roll(documents, -first), np.roll(weights, -first)
         rank = (rank - first) % rank.size
     if choice.groups.size or first < documents.size:
         rank, starts, least = choice.grouped(rank, starts, documents)
     else:
         least = np.full(starts.size - 1, choice.min_documents[0])
     anchored = grouping.Anchored(
-        *(kept, at, documents, weights, data, window.unit, window.span, window.k),
+        kept,
+        at,
+        documents,
+        weights,
+        data,
+        window.unit,
+        window.span,
+        window.k,
         *choice.places(text.offsets),
-        *(int(choice.is_across), int(choice.is_choosing), choice.min_count, least),
+        int(choice.is_across),
+        int(choice.is_choosing),
+        choice.min_count,
+        least,
     )
     found: U64 = grouping.find_pieces(anchored, rank, starts, key)
     return found

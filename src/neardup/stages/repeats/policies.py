@@ -19,8 +19,8 @@ POLICIES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 
 ``first``: every repeated window still stands whole at its first place. ``first-greedy``: every window that stood before
 is cut, also where it overlaps with one that did not, so that a passage may be lost everywhere. ``none``: no copy stays.
-``other-documents``: as ``first``, but what is repeated only inside one document is left there. No byte of what stands in
-a template is cut.
+``other-documents``: as ``first``, but what is repeated only inside one document is left there. No byte of what stands
+in a template is cut.
 """
 REPEATED, LATER, IGNORABLE = (FIRST, OWN, OTHER), (OWN, OTHER), (IGNORED,)
 """Kinds of segments: all that repeat, those that stood before, and those of templates."""
@@ -41,6 +41,11 @@ class Cuts:
 
     def __len__(self) -> int:
         return self.document.size
+
+    @property
+    def size(self) -> int:
+        """Units in all of them."""
+        return int((self.end - self.start).sum())
 
 
 def find_cuts(segments: Segments, policy: str) -> Cuts:

@@ -44,9 +44,9 @@ class CleanCopies:
         self._run = run
         self._output = output
         _check_columns(run.reader.options.text or ())
-        for part in run.reader.parts:
+        for part in run.reader.written_parts:
             _check_source(part)
-        if not run.reader.is_lasting:
+        if not all(part.paths is not None for part in run.reader.written_parts):
             raise InputError("inputs are read twice, and a pipe can be read once. Save it to a file, and give that.")
         places = {real_place(path) for path in plan_copies(run.reader, output).paths()}
         for name in others:

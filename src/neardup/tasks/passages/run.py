@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,19 +19,21 @@ import pyarrow as pa
 from neardup._version import __version__
 from neardup.arrays import flags, numbers, strings
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
-from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
 from neardup.params.checks import check_choice
 from neardup.session import limit_records
-from neardup.stages.repeats.policies import POLICIES, Cuts, find_cuts
-from neardup.stages.repeats.segments import FIRST, OTHER, Segments
+from neardup.stages.repeats.policies import IGNORABLE, LATER, POLICIES, REPEATED, Cuts, find_cuts, stretches_of
+from neardup.stages.repeats.segments import FIRST, IGNORED, OTHER, Segments
 from neardup.stages.repeats.surgery import SNAPS, snap_cuts, without
-from neardup.types import I64
+from neardup.tasks.grouping import Groups, group_documents
+from neardup.tasks.passages.selection import InputNames, Selection, batch_of
+from neardup.types import I64, Batch
 
 DEFAULT_MIN_BYTES = 100
 LEAST = {"byte": 16, "char": 16, "word": 4}
@@ -120,7 +123,8 @@ class PassageSummary:
     """Records left out because they could not be used."""
     spans: int
     passages: int
-    """Spans of which each window stands there for the first time."""
+    """Spans of which each window stands there for the first time; with ``against`` all spans, which stood there."""
+    documents_with_spans: int
     repeated_bytes: int
     """Bytes of text in spans, each counted once."""
     later_bytes: int
@@ -131,6 +135,18 @@ class PassageSummary:
     """Units of the shortest stretch; one of the three, and None of the others."""
     normalize: str
     seconds: float
+    against: dict[str, int] | None = None
+    """``documents`` and ``bytes`` of the collection that the inputs were held against."""
+    ignored: dict[str, int] | None = None
+    """``passages`` of templates, how many of them are ``too_short`` to be looked for, and the ``bytes`` of the inputs
+    that stand in one of the others."""
+    groups: dict[str, int] | None = None
+    """``count`` of the groups, and ``untold``: documents that do not tell theirs, each a group by itself."""
+    group_by: str | None = None
+    min_count: int | None = None
+    min_docs: int | None = None
+    min_share: float | None = None
+    """As they were given."""
     version: str = __version__
 
     def as_dict(self) -> dict[str, Any]:
@@ -149,15 +165,22 @@ class PassageRun:
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
     """How texts are changed before they are compared."""
-    provenance: Provenance = field(init=False, default_factory=Provenance)
+    selection: Selection = field(default_factory=Selection)
+    """Which passages are wanted; ``reader`` is what it opened."""
+    groups: Groups | None = field(init=False, default=None)
+    """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
+    provenance: InputNames = field(init=False, default_factory=InputNames)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     _repeats: Repeats | None = field(init=False, default=None)
+    _short_templates: int = field(init=False, default=0)
+    _template_passages: int = field(init=False, default=0)
 
     @property
     def shortest(self) -> dict[str, Any]:
-        """The length of the shortest passage, and what is compared, as options."""
-        return {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
+        """The length of the shortest passage, what is compared, and which passages are wanted, as options."""
+        length = {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
+        return {**length, **self.selection.as_dict()}
 
     def __enter__(self) -> PassageRun:
         budget = Budget.of(self.options.memory_limit)
@@ -179,22 +202,56 @@ class PassageRun:
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
             threads, length = self.options.workers, self.length
+            units = Units(length.kind, self.normalize, self.space)
+            templates = self._templates(units)
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
-                    tasks,
+                    chain(tasks, [] if templates is None else [lambda: templates]),
                     Window.of(length.kind, length.units),
-                    units=Units(length.kind, self.normalize, self.space),
+                    units=units,
                     total_bytes=self.reader.total_bytes,
                     threads=threads,
                     names=self.provenance,
                     observer=self.observer,
                     space=self.space,
+                    choose=self._choose,
                 )
         return self._repeats
 
+    def _templates(self, units: Units) -> Batch | None:
+        """The passages of templates; InputError where those of a file are too short to be looked for."""
+        templates = self.selection.templates()
+        if not templates:
+            return None
+        batch = batch_of(templates)
+        window = Window.of(self.length.kind, self.length.units)
+        sizes = np.diff(units.of(batch.documents).documents.offsets) // window.unit
+        self._template_passages, first = sizes.size, 0
+        for template in templates:
+            of_it = sizes[first : first + len(template.passages)].tolist()
+            self._short_templates += template.check(of_it, window.span, self.length.kind, LEAST[self.length.kind])
+            first += len(of_it)
+        return batch
+
+    def _choose(self, documents: int) -> Choice:
+        """Which windows count, when the inputs, the other collection and the templates were read."""
+        selection, places = self.selection, self.provenance.places
+        inputs = len(places) if self.reader.across is None else places.first_row(self.reader.across)
+        if (by := selection.grouping) is not None:
+            self.groups = group_documents(self, by)
+        sizes = np.array([inputs], dtype=np.int64) if self.groups is None else self.groups.sizes()
+        return Choice(
+            inputs,
+            documents - self._template_passages,
+            selection.is_across,
+            selection.least_count(),
+            np.empty(0, dtype=np.int32) if self.groups is None else self.groups.of,
+            selection.least_documents(sizes),
+        )
+
     def spans(self) -> pa.RecordBatchReader:
         """A stream of all spans in the order of the input; the columns are those of ``RepeatedPassages.spans``."""
-        repeats, ids = self.find(), self.provenance.ids
+        repeats, ids, groups = self.find(), self.provenance.ids, self.groups
         whole = ("start", "end", "start_byte", "end_byte")
         schema = pa.schema(
             [
@@ -207,8 +264,10 @@ class PassageRun:
                 ("documents", pa.int64()),
                 ("first", pa.bool_()),
                 ("elsewhere", pa.bool_()),
+                *(() if groups is None else (("group", pa.large_string()), ("group_documents", pa.int64()))),
             ]
         )
+        names, sizes = (None, None) if groups is None else (pa.array(groups.names, pa.large_string()), groups.sizes())
 
         def batches() -> Iterator[pa.RecordBatch]:
             for found in repeats.segments():
@@ -222,6 +281,9 @@ class PassageRun:
                     flags(found.kind == FIRST),
                     flags(found.kind == OTHER),
                 ]
+                if groups is not None and names is not None and sizes is not None:
+                    group = groups.of[found.document].astype(np.int64)
+                    columns += [names.take(numbers(group)), numbers(sizes[group])]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
@@ -230,7 +292,7 @@ class PassageRun:
         """What a policy cuts, in bytes of the texts as read, before cuts are moved inward; those of one document come
         together."""
         repeats = self.find()
-        for found in _whole_documents(repeats.segments()):
+        for found in whole_documents(repeats.segments(with_ignored=True)):
             cuts = find_cuts(found, policy)
             yield Cuts(cuts.document, *repeats.originals.inside(cuts.document, cuts.start, cuts.end))
 
@@ -268,23 +330,32 @@ class PassageRun:
     def summary(self) -> PassageSummary:
         """What was read and found: one pass over the segments."""
         repeats = self.find()
-        length, sizes = self.length, np.diff(repeats.text.offsets)
-        spans = passages = repeated = later = 0
-        for found in _whole_documents(repeats.segments()):
-            spans += len(found)
-            passages += int(np.count_nonzero(found.kind == FIRST))
+        length, inputs, offsets = self.length, repeats.documents, repeats.originals.text.offsets
+        sizes, selection = np.diff(repeats.text.offsets[: inputs + 1]), self.selection
+        spans = passages = holding = 0
+        covered = np.zeros(3, dtype=np.int64)
+        for found in whole_documents(repeats.segments(with_ignored=True)):
+            is_span = found.kind != IGNORED
+            spans += int(np.count_nonzero(is_span))
+            passages += int(np.count_nonzero(is_span if selection.is_across else found.kind == FIRST))
+            holding += np.unique(found.document[is_span]).size
             found = in_bytes(repeats, found)
-            for policy in ("none", "first-greedy"):
-                cuts = find_cuts(found, policy)
-                size = int((cuts.end - cuts.start).sum())
-                repeated, later = (repeated + size, later) if policy == "none" else (repeated, later + size)
+            covered += [stretches_of(found, kinds).size for kinds in (REPEATED, LATER, IGNORABLE)]
+        repeated, later, ignored = covered.tolist()
+        templates, groups = self._template_passages, self.groups
+        other = {
+            "documents": repeats.choice.templates - inputs,
+            "bytes": int(offsets[repeats.choice.templates] - offsets[inputs]),
+        }
+        ignoring = {"passages": templates, "too_short": self._short_templates, "bytes": ignored}
         return PassageSummary(
-            documents=sizes.size,
+            documents=inputs,
             too_short=int(np.count_nonzero(sizes < length.units)),
-            bytes=repeats.originals.text.size,
+            bytes=int(offsets[inputs]),
             bad=self.provenance.bad,
             spans=spans,
             passages=passages,
+            documents_with_spans=holding,
             repeated_bytes=repeated,
             later_bytes=later,
             min_bytes=length.units if length.kind == "byte" else None,
@@ -292,6 +363,13 @@ class PassageRun:
             min_chars=length.units if length.kind == "char" else None,
             normalize=str(self.normalize),
             seconds=round(time.perf_counter() - self.begin, 4),
+            against=other if selection.is_across else None,
+            ignored=ignoring if templates else None,
+            groups=None if groups is None else {"count": len(groups.names), "untold": groups.untold},
+            group_by=selection.group_by,
+            min_count=selection.min_count,
+            min_docs=selection.min_docs,
+            min_share=selection.min_share,
         )
 
 
@@ -317,7 +395,7 @@ def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
     return start, end, text.characters(other + found.source_start) - text.characters(other)
 
 
-def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
+def whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
     """The same segments, all those of one document together."""
     held: list[Segments] = []
     for part in parts:
@@ -336,7 +414,7 @@ def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
 
 def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[tuple[str, int]]:
     """The text of each document without what is cut, and how many bytes that was."""
-    text, row = repeats.originals.text, 0
+    row = 0
 
     def as_is(until: int) -> Iterator[tuple[str, int]]:
         for document in range(row, until):
@@ -346,7 +424,7 @@ def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Ite
         yield from as_is(each.row)
         yield each.after.decode("utf-8", "replace"), each.cut_bytes
         row = each.row + 1
-    yield from as_is(text.offsets.size - 1)
+    yield from as_is(repeats.documents)
 
 
 def _cut_documents(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[CutDocument]:
