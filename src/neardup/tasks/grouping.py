@@ -142,8 +142,9 @@ def told_names(run: ReadRun, by: GroupBy, given: Sequence[str], rows: I64, ids: 
         values = iter(read_values(run.reader, by.column, wanted).to_pylist())
         for at in mine.values():
             for place in at.tolist():
-                value = next(values)
-                told[place] = None if value is None else str(value).strip() or None
+                value = next(values)  # strings are bytes there
+                name = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+                told[place] = None if value is None else name.strip() or None
         return told
     assert by.level is not None
     for place, (number, at) in enumerate(zip(source.tolist(), local.tolist(), strict=True)):
