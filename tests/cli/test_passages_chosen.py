@@ -283,7 +283,7 @@ def test_the_summary_says_what_was_chosen(cli: Cli):
     assert "of the text, which stands in a template; 1 of its 2 passages are too short to be looked for" in done.stderr
     done = cli("in.jsonl", "--group-by", "column:site", "--min-bytes", "40", "--min-share", "0.5")
     assert "groups        3 groups by column:site\n" in done.stderr
-    assert "of 40 bytes or more in 50 % or more of the documents, in 4 spans\n" in done.stderr
+    assert "of 40 bytes or more in 50 % or more of the documents of its group, in 4 spans\n" in done.stderr
     assert "most in       a  " in done.stderr
     done = cli("in.jsonl", "--against", "other.jsonl", "--min-bytes", "60", "--min-count", "9")
     assert "no passage of 60 bytes or more at 9 or more places stands in the other collection." in done.stderr

@@ -86,7 +86,7 @@ def _at_least(summary: Mapping[str, Any]) -> str:
     if (documents := summary["min_docs"]) is not None:
         told += f" in {documents:,} or more documents"
     if (share := summary["min_share"]) is not None:
-        told += f" in {100 * share:g} % or more of the documents"
+        told += f" in {100 * share:g} % or more of the documents{' of its group' if summary['groups'] else ''}"
     return told
 
 
