@@ -246,9 +246,7 @@ class Run:
         """First row of the collection that the inputs are held against, if they are held against one."""
         if self.reader.across is None:
             return None
-        places = self.provenance.places
-        spans = [places.span(places.sources.index(name)) for name in self.reader.across if name in places.sources]
-        return min((first for first, end in spans if end > first), default=len(places))
+        return self.provenance.places.first_row(self.reader.across)
 
     def find(self, rule: str) -> Finding:
         """Pairs and clusters of all rows."""

@@ -21,6 +21,7 @@ from neardup.params import (
     RunOptions,
     SearchOptions,
 )
+from neardup.tasks.passages.selection import Selection
 from neardup.tasks.report.wanted import Wanted
 
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
@@ -35,7 +36,7 @@ OWN = {
     "report": {"inputs", "output", "pairs", *Wanted.names()},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
-    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize"},
+    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize", *Selection.names()},
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }

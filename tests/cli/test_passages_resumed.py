@@ -19,7 +19,7 @@ from neardup.cli import main
 from neardup.engine.space import Space
 from neardup.inputs.reader import Reader
 from neardup.spool.manifest import MANIFEST
-from neardup.tasks.dedup.rewrite import replace
+from neardup.tasks.rewrite import replace
 
 COMMAND = ("passages", "../in.jsonl", "-o", "clean.jsonl", "--spans", "spans.parquet", "--cuts", "cuts.csv")
 HOW = ("--cut", "first", "--min-left", "30", "--threads", "1", "-q")

@@ -17,8 +17,8 @@ from tests import warm
 from neardup.cli import main
 from neardup.errors import OutputError
 from neardup.outputs import write
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
 from neardup.tasks.dedup.run import SecondReading
+from neardup.tasks.rewrite.writer import CleanWriter
 
 TEXT = "one and the same text, word for word, twice over"
 OLD = "of last week"

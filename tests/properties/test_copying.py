@@ -20,7 +20,7 @@ from neardup.params import InputOptions, Normalize, RunOptions, Shingle
 from neardup.session import Run
 from neardup.stages.shingle import shingles
 from neardup.stages.text import normalize_text
-from neardup.tasks.report.people import GroupBy
+from neardup.tasks.grouping import GroupBy
 from neardup.tasks.report.report_input import Asked, report_input
 from neardup.tasks.report.roles import open_roles
 from neardup.types import Documents

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite import blocks
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite import blocks
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Rewrite
 
 LETTERS = "ab ,;\t\"\\'{}ü中😀\u2028\x0b\x85"
 TEXTS = st.text(st.sampled_from(LETTERS), max_size=8)

@@ -20,7 +20,7 @@ from neardup.errors import InputChanged, InputError, OutputError
 from neardup.spark import rewriting
 from neardup.spark.exchange import Facts
 from neardup.spark.run import ClusterRun
-from neardup.tasks.dedup.rewrite import writer as copy_writer
+from neardup.tasks.rewrite import writer as copy_writer
 
 pytestmark = pytest.mark.usefixtures("small_tasks")
 

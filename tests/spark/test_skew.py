@@ -75,7 +75,7 @@ def test_row_groups_end_where_those_of_one_machine_end(tmp_path: Path, monkeypat
     table = pa.Table.from_pylist(documents(5, 400))
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=200)
     with monkeypatch.context() as few:
-        few.setattr("neardup.tasks.dedup.rewrite.parquet._BATCH_ROWS", 16)
+        few.setattr("neardup.tasks.rewrite.parquet._BATCH_ROWS", 16)
         one = on_one_machine(tmp_path / "in.parquet", tmp_path / "one.parquet")
         assert on_cluster(tmp_path / "in.parquet", tmp_path / "two.parquet") == one
     assert pq.ParquetFile(tmp_path / "one.parquet").num_row_groups > 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from tests.oracles import repeats as plain
 
 from neardup.engine.observe import Silent
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import find_repeats
 from neardup.engine.repeats.units import Key, Units, Window
 from neardup.engine.space import Budget, Space
@@ -31,8 +32,9 @@ def segments_of(
     step: int = 3,
     threads: int = 1,
     folder: Any = None,
+    choose: Callable[[int], Choice] = Choice.all_of,
 ) -> Segments:
-    """All segments; with a ``folder``, found with next to no memory, in files there."""
+    """All segments, those of templates too; with a ``folder``, found with next to no memory, in files there."""
 
     def task(first: int) -> Batch:
         some = blobs[first : first + step]
@@ -57,8 +59,9 @@ def segments_of(
         observer=Silent(),
         space=space,
         key=key,
+        choose=choose,
     )
-    found = Segments.together(list(repeats.segments()))
+    found = Segments.together(list(repeats.segments(with_ignored=True)))
     assert folder is None or not any(blobs) or space.workdir is not None
     space.close(finished=True)
     return found

@@ -107,6 +107,7 @@ def test_people_by_a_column_and_by_a_pattern(tmp_path: Path) -> None:
     read = made(tmp_path / "all.jsonl", tmp_path, group_by="column:student")
     assert pairs(read) == expected
     assert "1 document of no known person" in read.facts["people"]
+    assert {"ann", "bea"} <= set(read.chunks["people-0000"]["name"])
     assert pairs(made(tmp_path / "all.jsonl", tmp_path, group_by="^([a-z])")) == expected
     with pytest.raises(InputError, match=r"no column 'pupil' for --group-by \(group_by=\)"):
         made(tmp_path / "all.jsonl", tmp_path, group_by="column:pupil")

@@ -22,9 +22,9 @@ from tests.unit.reading import read
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
-from neardup.tasks.dedup.rewrite.copy_names import plan_copies
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
+from neardup.tasks.rewrite.copy_names import plan_copies
+from neardup.tasks.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite.writer import CleanWriter, write_copies
 
 FEATURES = datasets.Features(
     {

@@ -25,7 +25,7 @@ from tests.unit.reading import read
 from neardup.errors import InputError
 from neardup.inputs.columnar.objects import rereadable
 from neardup.tasks.dedup.objects import with_annotation, without_rows
-from neardup.tasks.dedup.rewrite.model import Annotation
+from neardup.tasks.rewrite.model import Annotation
 
 TEXTS = ["one", "two", "three", "four", "five", "six", "seven"]
 RECORDS = [
@@ -354,7 +354,7 @@ def test_no_library_is_imported_for_values_that_are_not_its_own() -> None:
         import numpy as np, pyarrow as pa
         from neardup.inputs.columnar.objects import rereadable
         from neardup.tasks.dedup.objects import with_annotation, without_rows
-        from neardup.tasks.dedup.rewrite.model import Annotation
+        from neardup.tasks.rewrite.model import Annotation
         rows = np.array([1], dtype=np.int64)
         table = pa.Table.from_batches([pa.RecordBatch.from_arrays([pa.nulls(3, pa.string())], ["text"])])
         note = Annotation(rows, rows, pa.nulls(1, pa.large_string()), np.ones(1))

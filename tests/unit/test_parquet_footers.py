@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import FormatError
-from neardup.tasks.dedup.rewrite.footers import MAGIC, footer_size, joined_footers
-from neardup.tasks.dedup.rewrite.parquet import _is_joined_well
+from neardup.tasks.rewrite.footers import MAGIC, footer_size, joined_footers
+from neardup.tasks.rewrite.parquet import _is_joined_well
 
 needs_new = pytest.mark.skipif(not _is_joined_well(), reason="this pyarrow writes row groups that tell where they lie")
 TYPES = {

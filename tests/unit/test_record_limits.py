@@ -24,8 +24,8 @@ from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions, RecordLimit
 from neardup.inputs.text import endless
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Rewrite
 
 LIMIT = 1000
 
@@ -385,7 +385,7 @@ def rewritten(path: Path, format: str, limit: int, **how: Any) -> tuple[bytes, i
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.tasks.dedup.rewrite.blocks.BLOCK_BYTES", 256)
+    monkeypatch.setattr("neardup.tasks.rewrite.blocks.BLOCK_BYTES", 256)
 
 
 @pytest.mark.usefixtures("small_blocks")

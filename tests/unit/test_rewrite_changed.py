@@ -27,7 +27,7 @@ from neardup.cli import main
 from neardup.errors import InputChanged, SpoolError
 from neardup.inputs.reader import Stamps
 from neardup.tasks.dedup import run as cleaning_run
-from neardup.tasks.dedup.rewrite.model import Known
+from neardup.tasks.rewrite.model import Known
 
 RNG = random.Random(20261122)
 TEXTS = [" ".join("".join(RNG.choices("abcdefghij", k=6)) for _ in range(30)) for _ in range(12)]

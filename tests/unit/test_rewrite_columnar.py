@@ -17,8 +17,8 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Rewrite
 
 ROWS = 300
 NOTHING: Sequence[int] = ()

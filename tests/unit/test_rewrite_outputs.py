@@ -20,10 +20,10 @@ import pytest
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite.copy_names import OutputSet, Target, plan_outputs
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.rewrite.copy_names import OutputSet, Target, plan_outputs
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite.writer import CleanWriter
 
 OPTIONS = ReadOptions()
 NOTHING = np.empty(0, dtype=np.int64)

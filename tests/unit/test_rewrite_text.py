@@ -15,9 +15,9 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite import blocks as rewrite_blocks
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.rewrite import blocks as rewrite_blocks
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Rewrite
 
 NOTHING = np.empty(0, dtype=np.int64)
 

@@ -31,8 +31,8 @@ from tests.unit.reading import zstd
 
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.tasks.dedup.deciding_column import check_column, read_values
-from neardup.tasks.dedup.values import ranks
+from neardup.tasks.columns.reread import check_column, read_values
+from neardup.tasks.columns.values import ranks
 
 BIG = 1 << 53
 
@@ -438,7 +438,7 @@ def test_documents_without_columns_are_refused(tmp_path: Path) -> None:
 def test_standard_input_cannot_be_read_again() -> None:
     code = """
         from neardup.inputs.reader import open_inputs
-        from neardup.tasks.dedup.deciding_column import check_column
+        from neardup.tasks.columns.reread import check_column
         check_column(open_inputs("-", input_format="{}"), "n")
     """
     for name in ("jsonl", "csv", "parquet", "arrow"):
@@ -573,8 +573,8 @@ def test_reading_values_imports_no_frame_library(tmp_path: Path) -> None:
         import sys
         import numpy as np
         from neardup.inputs.reader import open_inputs
-        from neardup.tasks.dedup.deciding_column import read_values
-        from neardup.tasks.dedup.values import ranks
+        from neardup.tasks.columns.reread import read_values
+        from neardup.tasks.columns.values import ranks
         for path in ({path!r}, {str(tmp_path / "b.csv")!r}):
             assert ranks(read_values(open_inputs(path), "n", {{path: np.array([2])}})).tolist() == [0]
         print(*sorted({{"pandas", "polars", "datasets"}} & set(sys.modules)))

@@ -239,8 +239,8 @@ def test_rows_that_stay_are_those_of_openpyxl(
 
     from neardup.inputs.source import ReadOptions
     from neardup.outputs.sink import Sink
-    from neardup.tasks.dedup.rewrite.model import Rewrite
-    from neardup.tasks.dedup.rewrite.xlsx import rewrite_xlsx
+    from neardup.tasks.rewrite.model import Rewrite
+    from neardup.tasks.rewrite.xlsx import rewrite_xlsx
 
     path = tmp_path_factory.mktemp("x") / "a.xlsx"
     table = [["text", "b"], *([f'<r> {i} c r="A1"', i, *["z"] * more] for i, (_, more) in enumerate(rows))]

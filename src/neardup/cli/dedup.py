@@ -299,7 +299,7 @@ def _check_apart(removed: str, copies: str) -> None:
 
 def _check_copies(reader: Reader, copies: str, tables: Sequence[str]) -> None:
     """Say before the search what stands in the way of the copies."""
-    from neardup.tasks.dedup.rewrite.copy_names import plan_copies
+    from neardup.tasks.rewrite.copy_names import plan_copies
 
     if not reader.is_lasting:
         raise InputError(

@@ -19,7 +19,8 @@ from neardup._version import __version__
 from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
-from neardup.params import InputOptions, Normalize, RunOptions
+from neardup.errors import InputError
+from neardup.params import InputOptions, Normalize, RunOptions, check_share
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
@@ -29,11 +30,20 @@ SNAPS = ("char", "word", "line", "sentence")
 """As ``neardup.passages`` has them. These are written here so that the help loads no numpy; a test compares them."""
 
 
+def _share(value: object) -> float:
+    try:
+        return check_share(float(str(value)), "min_share")
+    except ValueError as exc:  # InputError too
+        raise InputError(f"min_share is {value}. Give a share from 0 to 1.") from exc
+
+
 @forms.command(
     "passages",
     "passages docs.jsonl -o spans.jsonl",
     "passages crawl/ --min-bytes 200 -o spans.parquet --memory 4GB",
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
+    "passages train.jsonl --against test.jsonl --min-words 13 -o contaminated.csv",
+    "passages crawl/ --group-by folder:1 --min-share 0.05 --cut none --snap line -o clean/",
 )
 @options.inputs
 @click.option(
@@ -63,6 +73,49 @@ SNAPS = ("char", "word", "line", "sentence")
     default="none",
     help="What is compared, as for neardup find, such as nfc,casefold,space. Lengths are of the normalised text, and"
     " spans and cuts are places in the text as it was read.",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="INPUT",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Second collection: find only what stands in it, and cut that, at every place of the inputs and by every"
+    " policy. The sources of spans (source_id) are its documents; places and documents are counted in the inputs. May"
+    " be given several times.  [default: none]",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="FILE",
+    help="Template, such as a licence: what stands in it is no repeat. Passages in it are apart by lines of --- alone."
+    " A stretch that is in part of the template and in part of what stands around it is still found if it repeats, but"
+    " no byte of the template is cut. Several are allowed.  [default: all text counts]",
+)
+@click.option(
+    "--group-by",
+    metavar="RULE",
+    help="Look for passages inside each group of documents by itself, such as the pages of a site: folder:1, the first"
+    " folder below the inputs; column:NAME; or a regular expression that is searched in each id. The table has the"
+    " columns group and group_documents too.  [default: the whole collection is one]",
+)
+@click.option(
+    "--min-count",
+    type=options.whole("min-count", 1, (1 << 32) - 1),
+    metavar="N",
+    help="Find only what stands at so many places, of the group if there are groups.  [default: 2, with --against 1]",
+)
+@click.option(
+    "--min-docs",
+    type=options.whole("min-docs", 1, (1 << 32) - 1),
+    metavar="N",
+    help="Find only what stands in so many documents, of the group if there are groups.  [default: 1]",
+)
+@click.option(
+    "--min-share",
+    type=options.Checked("share", _share),
+    metavar="SHARE",
+    help="Find only what stands in such a share of all documents, or of those of its group, such as 0.05; in two at"
+    " least.  [default: any share]",
 )
 @click.option(
     "--output",
@@ -130,6 +183,12 @@ def passages(
     min_words: int | None,
     min_chars: int | None,
     normalize: Normalize,
+    against: tuple[Path, ...],
+    ignore: tuple[str, ...],
+    group_by: str | None,
+    min_count: int | None,
+    min_docs: int | None,
+    min_share: float | None,
     output: str | None,
     cut: str | None,
     snap: str,
@@ -151,6 +210,9 @@ def passages(
     INPUT is as for neardup find. The table has one row for each span: id, start and end (characters; bytes too), an
     earlier place of the same text, how often it stands, in how many documents, and whether it is the first.
 
+    --against finds only what stands in a second collection, such as a benchmark; --group-by and --min-share find the
+    boilerplate of each site; --ignore leaves a template out.
+
     With --cut the inputs are copied, as neardup dedup does it, and only the texts that lose something differ: every
     other field, document and byte stays. Inputs are then read twice, so stdin cannot be one. JSONL, CSV, TSV, Parquet,
     Arrow and text files can be written so.
@@ -165,22 +227,28 @@ def passages(
     from neardup.cli.targets import write_targets
     from neardup.outputs.atomic import AtomicFiles
 
-    tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
-    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.dedup.cut_copies import check_copies, write_cut_copies
+    read = (*inputs, *against, *map(Path, ignore))
+    tables, files = _targets(
+        inputs, output, spans, cuts, read=read, is_cut=cut is not None, json=voice.json, glob=reading.glob
+    )
+    from neardup.tasks.passages.copies import check_copies, write_cut_copies  # not before the checks: these load numba
     from neardup.tasks.passages.decided import DecidedCuts
+    from neardup.tasks.passages.groups import top_groups
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
     from neardup.tasks.passages.run import PassageRun
+    from neardup.tasks.passages.selection import Selection
     from neardup.tasks.passages.settings import Cutting, Length
 
     begin = time.perf_counter()
     with usage_errors():
         length = Length.of(min_bytes, min_words, min_chars)
+        selection = Selection(list(against) or None, ignore, group_by, min_count, min_docs, min_share)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
-            reader = open_inputs(list(inputs), reading)
+            reader = selection.open(list(inputs), reading)
             task = {} if cut is None else {"output": output}
-            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize, task))
+            work = PassageRun(reader, length, run, observer, normalize, task, selection=selection)
+            stack.enter_context(work)
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
             if cut is None:
@@ -217,6 +285,7 @@ def passages(
             "columns": [asdict(each) for each in reader.columns],
             "top_passages": top_passages(work),
             "most_repeated": losers(work, "first") if decided is None else most_cut(work, [decided.losses()]),
+            "top_groups": top_groups(work),
             "cut": None if decided is None else decided.facts(),
             "second_pass": again,
             "seconds": round(time.perf_counter() - begin, 4),
@@ -231,11 +300,15 @@ def _targets(
     spans: str | None,
     cuts: str | None,
     *,
+    read: Sequence[Path],
     is_cut: bool,
     json: bool,
     glob: str | Sequence[str] | None,
 ) -> tuple[tuple[Target, Target], list[str]]:
-    """Where the tables of spans and of cuts go, and all names that are written; what cannot be is refused at once."""
+    """Where the tables of spans and of cuts go, and all names that are written; what cannot be is refused at once.
+
+    ``read`` has all that is read: nothing is written over it.
+    """
     from neardup.cli.targets import Target, check_collisions, check_targets, mend_and_tell
     from neardup.outputs.write import output_format
 
@@ -250,8 +323,8 @@ def _targets(
         first, second = (Target(name, name and output_format(name, None)) for name in names)
     tables = [*first.files, *second.files]
     copies = [str(output)] if is_cut and output != STDOUT else []
-    check_targets(inputs, tables, glob=glob)
+    check_targets(read, tables, glob=glob)
     if copies and not os.path.isdir(copies[0]):
-        check_collisions(inputs, [*copies, *tables], glob=glob)
+        check_collisions(read, [*copies, *tables], glob=glob)
     mend_and_tell(copies)
     return (first, second), [*tables, *copies]

@@ -13,7 +13,7 @@ from neardup.shown import counted, duration, megabytes, percent, shown
 WARNING = "WARNING"
 """How the line begins that says that nothing was found."""
 SHOWN = 5
-"""Passages and documents that are told."""
+"""Passages and documents that are told; groups are all told that the summary has."""
 
 
 def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> list[str]:
@@ -29,23 +29,36 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             [ReadColumns(**each) for each in summary["columns"]],
         ),
     ]
+    rows += _selection_rows(summary)
+    wanted = f"of {least} or more{_at_least(summary)}"
     if summary["spans"]:
-        share = f"{percent(repeated, size)} of the text stands at two or more places"
+        if summary["against"] is None:
+            where = "at two or more places" if summary["groups"] is None else "at two or more places of its group"
+            rows += [
+                (
+                    "repeated",
+                    f"{percent(repeated, size)} of the text stands {where}, {percent(later, size)} stood before",
+                ),
+                ("passages", f"{counted(summary['passages'], 'passage')} {wanted}, in {summary['spans']:,} spans"),
+            ]
+        else:
+            documents = f"in {summary['documents_with_spans']:,} of {counted(summary['documents'], 'document')}"
+            rows += [
+                ("found", f"{percent(repeated, size)} of the text stands in the other collection, {documents}"),
+                ("spans", f"{counted(summary['spans'], 'span')} {wanted}"),
+            ]
         rows += [
-            ("repeated", f"{share}, {percent(later, size)} stood before"),
-            (
-                "passages",
-                f"{counted(summary['passages'], 'passage')} of {least} or more, in {summary['spans']:,} spans",
-            ),
             *_passage_rows(summary["top_passages"]),
             *_loser_rows(summary["most_repeated"]),
+            *_group_rows(summary["top_groups"] or []),
         ]
         if summary["cut"] is not None:
             rows += cut_rows(summary["cut"], size)
         if summary["second_pass"] is not None:
             rows.append(("second pass", _still_repeated(summary["second_pass"])))
     else:
-        rows.append((WARNING, f"no passage of {least} or more stands at two places. {_cure(summary)}"))
+        stands = "stands at two places" if summary["against"] is None else "stands in the other collection"
+        rows.append((WARNING, f"no passage {wanted} {stands}. {_cure(summary)}"))
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
@@ -58,6 +71,48 @@ def step_rows(passages: Mapping[str, Any], *, is_spared: bool) -> list[tuple[str
     return rows + ([("cut", f"none; would be cut: {cuts[0][1]}"), *cuts[1:]] if is_spared else cuts)
 
 
+def _selection_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the inputs were held against, what was ignored, and by what groups."""
+    rows = []
+    if (other := summary["against"]) is not None:
+        rows.append(("against", f"{counted(other['documents'], 'document')} ({megabytes(other['bytes'])})"))
+    if (ignored := summary["ignored"]) is not None:
+        told = f"{percent(ignored['bytes'], summary['bytes'])} of the text, which stands in a template"
+        if ignored["too_short"]:
+            told += f"; {ignored['too_short']:,} of its {ignored['passages']:,} passages are too short to be looked for"
+        rows.append(("ignored", told))
+    if (groups := summary["groups"]) is not None:
+        told = f"{counted(groups['count'], 'group')} by {shown(summary['group_by'])}"
+        if groups["untold"]:
+            told += f"; {counted(groups['untold'], 'document')} without one, each by itself"
+        rows.append(("groups", told))
+    return rows
+
+
+def _at_least(summary: Mapping[str, Any]) -> str:
+    """At how many places and in how many documents a passage is to stand, where that was given."""
+    told = ""
+    if (count := summary["min_count"]) is not None:
+        told += f" at {count:,} or more places"
+    if (documents := summary["min_docs"]) is not None:
+        told += f" in {documents:,} or more documents"
+    if (share := summary["min_share"]) is not None:
+        told += f" in {100 * share:g} % or more of the documents{' of its group' if summary['groups'] else ''}"
+    return told
+
+
+def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    return [
+        (
+            "" if i else "most in",
+            f"{'(none)' if each['group'] is None else shown(each['group'])}  {each['repeated_bytes']:,} of"
+            f" {each['bytes']:,} bytes ({percent(each['repeated_bytes'], each['bytes'])}),"
+            f" {counted(each['documents'], 'document')}",
+        )
+        for i, each in enumerate(groups)
+    ]
+
+
 def _least(summary: Mapping[str, Any]) -> str:
     """The length of the shortest passage."""
     kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
@@ -68,7 +123,9 @@ def _least(summary: Mapping[str, Any]) -> str:
 def _cure(summary: Mapping[str, Any]) -> str:
     if summary["too_short"] == summary["documents"]:
         return "All documents are shorter than that: give a smaller length, or look at what --text reads."
-    return "If you expected some, give a smaller length, or look at what --text reads."
+    smaller = ["length", *(name for name in ("min_count", "min_docs", "min_share") if summary[name] is not None)]
+    numbers = " or ".join(f"--{name.replace('_', '-')}" if "_" in name else name for name in smaller)
+    return f"If you expected some, give a smaller {numbers}, or look at what --text reads."
 
 
 def _passage_rows(passages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -113,4 +170,5 @@ def _still_repeated(found: Mapping[str, Any]) -> str:
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:
     """The last line on stderr."""
     written = f"; {' and '.join(files)} written" if files else ""
-    return f"neardup: {counted(summary['passages'], 'passage')} in {duration(summary['seconds'])}{written}"
+    found = counted(summary["passages"], "passage" if summary["against"] is None else "span")
+    return f"neardup: {found} in {duration(summary['seconds'])}{written}"

@@ -3,7 +3,7 @@
 A new format is a line here and a module. Its class is a ``source.Source``: what has named columns extends
 ``columnar.source.ColumnarFile``, what has lines ``blocks.LineSource``.
 A new kind of document, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``. What can be
-asked for stands in ``params.INPUT_FORMATS`` too; clean copies of a new format are made in ``tasks.dedup.rewrite``.
+asked for stands in ``params.INPUT_FORMATS`` too; clean copies of a new format are made in ``tasks.rewrite``.
 
 Nothing is imported for the table, so that the command line and the children that read documents can ask it.
 """

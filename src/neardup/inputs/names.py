@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -337,6 +337,11 @@ class Places:
             return 0, 0
         last = table[mine[-1]]
         return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
+
+    def first_row(self, sources: Sequence[str]) -> int:
+        """The first row of some sources, by their names; where they gave no document, the rows of all others."""
+        spans = [self.span(self.sources.index(name)) for name in sources if name in self.sources]
+        return min((first for first, end in spans if end > first), default=len(self))
 
     def local_rows(self, source: int) -> I64:
         """The local rows of all documents of a source, rising."""

@@ -144,11 +144,25 @@ class Anchored(NamedTuple):
     """Units of a window."""
     k: int
     """Units of an anchor."""
+    foreign: int
+    """The place behind the last of the inputs: what stands from there on is neither counted nor written. Its rows have
+    no weight, and stand before all others."""
+    templates: int
+    """The place from which on templates stand: windows of the inputs that stand there, too, are not asked for more."""
+    is_across: int
+    """1: only windows that stand in foreign text count; else 0."""
+    is_choosing: int
+    """1: not all repeated windows count; else 0."""
+    min_count: int
+    """Places of the inputs at which a window stands that counts, at least."""
+    min_documents: Any
+    """int64[groups]: documents of the inputs that hold a window that counts, at least, for each group of members."""
 
 
 ANCHORED = record(
     Anchored,
     "uint64[:, ::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64, int64, int64",
+    "int64, int64, int64, int64, int64, int64[::1]",
 )
 
 
@@ -256,7 +270,8 @@ def _classify(a, members, key, classes, table):
         classes.sorted[at] = row
         starts[c + 1] = at + 1
         classes.count[c] += a.weights[row]
-        if classes.documents[c] == 0 or a.documents[classes.sorted[at - 1]] != a.documents[row]:
+        is_new = classes.documents[c] == 0 or a.documents[classes.sorted[at - 1]] != a.documents[row]
+        if is_new and a.weights[row] > 0:
             classes.documents[c] += 1
     return count
 
@@ -272,15 +287,32 @@ def _room(out, used, more):
 
 
 @part
-def _write(a, classes, c, low, high, source, most, least, documents, out, used):
+def _counts(a, source, places, documents, min_documents):
+    """Whether windows count that stand at so many places in so many documents of the inputs, first at a row."""
+    first = _place(a.rows, source)
+    if first >= a.foreign:
+        if first >= a.templates:
+            return places > 0
+    elif a.is_across:
+        return False
+    return places >= a.min_count and documents >= min_documents
+
+
+@part
+def _write(a, classes, c, low, high, source, most, least, documents, is_counted, out, used):
     """Write the windows of all members of class c that begin ``low`` to ``high`` units before their anchors.
 
-    ``source`` is a row, the first one with these windows.
+    ``source`` is a row, the first one with these windows. Of windows that do not count only heads of loops are written,
+    as standing nowhere: a loop needs all its heads.
     """
+    if not is_counted and not a.is_choosing:
+        return used
     first = _place(a.rows, source) + _back(a.rows, source) - high
-    counts = np.uint64(min(most, FULL)) << BITS32 | np.uint64(min(least, FULL))
+    counts = np.uint64(min(most, FULL)) << BITS32 | np.uint64(min(least, FULL)) if is_counted else np.uint64(0)
     for i in range(classes.starts[c], classes.starts[c + 1]):
         row = classes.sorted[i]
+        if a.weights[row] == 0 or not (is_counted or a.rows[row, 1] & HEAD):
+            continue
         begin = _place(a.rows, row) + _back(a.rows, row) - high
         out[used, 0] = np.uint64(begin) << np.uint64(MORE) | np.uint64(high - low)
         out[used, 1] = np.uint64(first)
@@ -365,6 +397,8 @@ class Sweep(NamedTuple):
     open_most: Any
     open_least: Any
     open_documents: Any
+    is_counted: Any
+    """1: the open windows count; else 0."""
 
 
 @part
@@ -411,7 +445,7 @@ def _join(classes, count, active, sweep, table):
 
 
 @maker
-def _sweep(a, members, classes, count, sweep, table, out, used):
+def _sweep(a, members, classes, count, min_documents, sweep, table, out, used):
     """The pieces of a group of any number of classes: from distance to distance before the anchors."""
     rows, span = a.rows, a.span
     least, most = np.int64(1 << 60), np.int64(0)
@@ -460,13 +494,17 @@ def _sweep(a, members, classes, count, sweep, table, out, used):
                 sweep.seen[c] = -1
             for i in range(members.size):
                 c = sweep.joined[classes.of[i]]
-                if c >= 0 and sweep.seen[c] != a.documents[members[i]]:
+                if c >= 0 and a.weights[members[i]] > 0 and sweep.seen[c] != a.documents[members[i]]:
                     sweep.seen[c] = a.documents[members[i]]
                     sweep.documents[c] += 1
         for c in range(count):
             source, open_ = sweep.joined[c], sweep.open_from[c] >= 0
             everywhere = sweep.count[source] if source >= 0 else 0
-            if everywhere > 1 and open_ and sweep.open_source[c] == source:
+            is_counted = source >= 0 and _counts(
+                a, classes.reps[source], everywhere, sweep.documents[source], min_documents
+            )
+            goes_on = open_ and sweep.open_source[c] == source and sweep.is_counted[c] == is_counted
+            if goes_on:
                 sweep.open_most[c] = max(sweep.open_most[c], everywhere)
                 sweep.open_least[c] = min(sweep.open_least[c], everywhere)
                 sweep.open_documents[c] = max(sweep.open_documents[c], sweep.documents[source])
@@ -483,12 +521,13 @@ def _sweep(a, members, classes, count, sweep, table, out, used):
                     sweep.open_most[c],
                     sweep.open_least[c],
                     sweep.open_documents[c],
+                    sweep.is_counted[c] != 0,
                     out,
                     used,
                 )
             sweep.open_from[c] = -1
-            if everywhere > 1:
-                sweep.open_from[c], sweep.open_source[c] = distance, source
+            if is_counted or (source >= 0 and a.is_choosing):
+                sweep.open_from[c], sweep.open_source[c], sweep.is_counted[c] = distance, source, is_counted
                 sweep.open_most[c], sweep.open_least[c] = everywhere, everywhere
                 sweep.open_documents[c] = sweep.documents[source]
     return out, used
@@ -501,12 +540,13 @@ def _joint_documents(a, classes):
     last = np.int64(-1)
     while i < classes.starts[1] or j < classes.starts[2]:
         if j >= classes.starts[2] or (i < classes.starts[1] and classes.sorted[i] < classes.sorted[j]):
-            document = a.documents[classes.sorted[i]]
+            row = classes.sorted[i]
             i += 1
         else:
-            document = a.documents[classes.sorted[j]]
+            row = classes.sorted[j]
             j += 1
-        if document != last:
+        document = a.documents[row]
+        if document != last and a.weights[row] > 0:
             count += 1
             last = document
     return count
@@ -517,7 +557,9 @@ def find_pieces(anchored, members, starts, key):
     """The pieces of windows that stand at two or more places: uint64[m, 4], in no order.
 
     Group g, of anchors with one key, is ``members[starts[g] : starts[g + 1]]``, rows of ``anchored``, rising.
-    Each window at two or more places is in exactly one piece, whatever the keys were made by. Where all anchors of a
+    Each window of the inputs that counts is in exactly one piece, whatever the keys were made by, and so is one that
+    does not count but is a head of a loop, with no places: where not all repeated windows count, pieces are divided so
+    that either all their windows do or none. Where all anchors of a
     group agree, or are of two kinds, they are compared once; else c kinds take c log c comparisons and up to c
     for each of span - k + 1 distances. Memory: 32 bytes a piece, and some 150 for each member of the largest group.
     """
@@ -554,11 +596,13 @@ def find_pieces(anchored, members, starts, key):
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
         np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
     )
     out = np.empty((max(16, members.size), 4), np.uint64)
     used = 0
     for g in range(starts.size - 1):
         group = members[starts[g] : starts[g + 1]]
+        least = a.min_documents[g]
         count = _classify(a, group, key, classes, table)
         if count == 1:
             row = group[0]
@@ -566,9 +610,9 @@ def find_pieces(anchored, members, starts, key):
             high = _back(a.rows, row)
             low = high - _more(a.rows, row)
             everywhere = classes.count[0]
-            if everywhere > 1:
-                documents = classes.documents[0]
-                used = _write(a, classes, 0, low, high, row, everywhere, everywhere, documents, out, used)
+            documents = classes.documents[0]
+            is_counted = _counts(a, row, everywhere, documents, least)
+            used = _write(a, classes, 0, low, high, row, everywhere, everywhere, documents, is_counted, out, used)
         elif count == 2:
             one, other = classes.reps[0], classes.reps[1]
             before, _ = _follows(a, one, other, True)
@@ -577,21 +621,22 @@ def find_pieces(anchored, members, starts, key):
             is_shared = behind >= a.k and low <= high
             everywhere = classes.count[0] + classes.count[1]
             together = _joint_documents(a, classes) if is_shared else 0
+            both = is_shared and _counts(a, one, everywhere, together, least)
             out = _room(out, used, 3 * group.size)
             for c in range(2):
                 row = classes.reps[c]
                 size, documents = classes.count[c], classes.documents[c]
                 top = _back(a.rows, row)
                 bottom = top - _more(a.rows, row)
+                alone = _counts(a, row, size, documents, least)
                 if not is_shared:
-                    if size > 1:
-                        used = _write(a, classes, c, bottom, top, row, size, size, documents, out, used)
+                    used = _write(a, classes, c, bottom, top, row, size, size, documents, alone, out, used)
                     continue
-                used = _write(a, classes, c, low, high, one, everywhere, everywhere, together, out, used)
-                if size > 1 and top > high:
-                    used = _write(a, classes, c, high + 1, top, row, size, size, documents, out, used)
-                if size > 1 and bottom < low:
-                    used = _write(a, classes, c, bottom, low - 1, row, size, size, documents, out, used)
+                used = _write(a, classes, c, low, high, one, everywhere, everywhere, together, both, out, used)
+                if top > high:
+                    used = _write(a, classes, c, high + 1, top, row, size, size, documents, alone, out, used)
+                if bottom < low:
+                    used = _write(a, classes, c, bottom, low - 1, row, size, size, documents, alone, out, used)
         else:
-            out, used = _sweep(a, group, classes, count, sweep, table, out, used)
+            out, used = _sweep(a, group, classes, count, least, sweep, table, out, used)
     return out[:used].copy()

@@ -16,9 +16,9 @@ import numpy as np
 from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.anchors import LONGEST_PERIOD, LOW, MORE
 
-FIRST, OWN, OTHER = 1, 2, 3
+FIRST, OWN, OTHER, IGNORED = 1, 2, 3, 4
 """Kinds of windows: the first of its kind in the collection; a later one, of which the first is in the same document,
-or in an earlier one."""
+or in an earlier one, or in another collection that comes first wherever it is; one that stands in a template."""
 DONE, FULL = 0, 1
 """Why a walk came back: all pieces are walked; ``out`` is full. Below zero: page -1 - i of the text is not at hand."""
 (
@@ -49,8 +49,14 @@ DONE, FULL = 0, 1
     S_LEAST,
     S_MOST,
     S_DOCUMENTS,
-) = range(27)
-"""Fields of the state of a walk: where it is; how far the test of a stretch has come; the open segment; the stretch."""
+    FOREIGN,
+    TEMPLATES,
+    TOLD,
+    TOLD_BEGIN,
+) = range(31)
+"""Fields of the state of a walk: where it is; how far the test of a stretch has come; the open segment; the stretch;
+the places from which on what stands is of another collection or a template, and of a template (0: there are none);
+the document and place that the open segment is said to come from."""
 HEADS = 32
 """Where kind, first place, count and documents of each head of a loop begin; behind them the last windows."""
 RECENT = HEADS + 4 * LONGEST_PERIOD
@@ -94,8 +100,8 @@ def _close(state, span, out, used):
     out[used, 1] = state[BEGIN]
     out[used, 2] = state[LAST] + span
     out[used, 3] = state[KIND]
-    out[used, 4] = state[SOURCE]
-    out[used, 5] = state[BEGIN] - state[SHIFT]
+    out[used, 4] = state[TOLD]
+    out[used, 5] = state[TOLD_BEGIN]
     out[used, 6] = state[LEAST]
     out[used, 7] = state[MOST]
     out[used, 8] = state[DOCUMENTS]
@@ -183,11 +189,15 @@ def _settle(pages, unit, span, offsets, state, out, used):
         document = state[S_DOCUMENT]
         if not shift:
             shift = state[S_SHIFT]
-            if state[S_KIND] == OTHER:
+            if state[S_KIND] >= OTHER:
                 document = _find_document(offsets, state[S_BEGIN] - shift)
         state[OPEN], state[DOCUMENT], state[KIND] = 1, state[S_DOCUMENT], state[S_KIND]
         state[BEGIN], state[LAST], state[SHIFT] = state[S_BEGIN], state[S_LAST], shift
         state[SOURCE], state[SOURCE_END] = document, offsets[document + 1]
+        state[TOLD], state[TOLD_BEGIN] = document, state[BEGIN] - shift
+        first = state[S_BEGIN] - state[S_SHIFT]
+        if shift != state[S_SHIFT] and state[FOREIGN] and first >= state[FOREIGN]:
+            state[TOLD], state[TOLD_BEGIN] = _find_document(offsets, first), first
         state[LEAST], state[MOST], state[DOCUMENTS] = state[S_LEAST], state[S_MOST], state[S_DOCUMENTS]
     for window in range(max(state[S_BEGIN], state[S_LAST] - LONGEST_PERIOD + 1), state[S_LAST] + 1):
         at = RECENT + 2 * (window % LONGEST_PERIOD)
@@ -201,9 +211,13 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
     """Put pieces (uint64[n, 4], as ``repeats`` has them, rising by place) together to segments; returns how many.
 
     ``out`` (int64[m, 9]) gets document, begin, end, kind, source document, begin in the source, least and most places
-    of a window, most documents of a window. ``state`` (int64[STATE], zeros at first) says where the walk stands, and by
-    WHY why it came back: call again, with more room or with the page, until it is DONE. A stretch and a segment are
-    open then, since what follows may go on with them; when nothing follows, ``end_walk`` writes them.
+    of a window, most documents of a window. ``state`` (int64[STATE], zeros at first but for FOREIGN and TEMPLATES)
+    says where the walk stands, and by WHY why it came back: call again, with more room or with the page, until it is
+    DONE. A stretch and a segment are open then, since what follows may go on with them; when nothing follows,
+    ``end_walk`` writes them. Pieces whose windows stand nowhere are heads of loops that do not count.
+
+    A segment stands whole at its source. One of short period whose windows stand in another collection may be longer
+    than what stands there: its first window does.
 
     Linear in the pieces, in the windows of loops and in the units of stretches that change their source.
     """
@@ -219,6 +233,10 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
             document += 1
         state[AT_DOCUMENT] = document
         kind = FIRST if source == place else (OWN if source >= offsets[document] else OTHER)
+        if least == 0:
+            kind = 0
+        elif state[FOREIGN] and source >= state[FOREIGN]:
+            kind = IGNORED if state[TEMPLATES] and source >= state[TEMPLATES] else OTHER
         loop = state[AT_LOOP]
         while loop < loops.shape[0] and loops[loop, 2] < place:
             loop += 1
@@ -227,7 +245,8 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
         if loop < loops.shape[0] and loops[loop, 0] <= place < loops[loop, 0] + loops[loop, 1]:
             head, period = loops[loop, 0], loops[loop, 1]
             at = HEADS + 4 * (place - head)
-            state[at], state[at + 1], state[at + 2], state[at + 3] = max(kind, OWN), source, most, documents
+            state[at], state[at + 1] = max(kind, OWN) if kind else 0, source
+            state[at + 2], state[at + 3] = most, documents
             if place == head + period - 1:
                 windows = loops[loop, 2] - place + 1
         t = state[WINDOW]  # 0: the piece; from 1 on the windows of the loop behind it, one by one
@@ -237,6 +256,9 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
                 at = HEADS + 4 * ((begin - head) % period)
                 kind, source, most, documents = state[at], state[at + 1], state[at + 2], state[at + 3]
                 least, more = most, 0
+            if kind == 0:
+                t += 1
+                continue
             is_one = (
                 state[S_OPEN]
                 and state[S_LAST] == begin - 1

@@ -15,9 +15,9 @@ from neardup.session import Run
 from neardup.spark.reread import Piece, check_again, check_files_again, parts_from, read_values
 from neardup.spark.rewriting import write_copies
 from neardup.spark.work import ClusterWork
+from neardup.tasks.columns.values import joined
 from neardup.tasks.dedup.again import Again, JobOf
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
-from neardup.tasks.dedup.values import joined
+from neardup.tasks.rewrite.writer import CleanWriter
 from neardup.types import I64
 
 

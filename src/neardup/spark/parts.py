@@ -23,9 +23,9 @@ from neardup.spark.exchange import Facts
 from neardup.spark.pieces import Job
 from neardup.spark.storage import Storage
 from neardup.spark.work import ClusterWork
-from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX
-from neardup.tasks.dedup.rewrite.footers import MAGIC, footer_size, joined_footers
-from neardup.tasks.dedup.rewrite.writer import new_part, part_name
+from neardup.tasks.rewrite.copy_names import PART_SUFFIX
+from neardup.tasks.rewrite.footers import MAGIC, footer_size, joined_footers
+from neardup.tasks.rewrite.writer import new_part, part_name
 
 JOIN_BYTES = 256 << 20
 """Bytes of a copy that one task brings together from parts: a multiple of every page and block of a file system."""

@@ -18,10 +18,10 @@ from neardup.spark import known
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
+from neardup.tasks.columns.reread import parts_of
+from neardup.tasks.columns.values import Part
 from neardup.tasks.dedup.again import check_each
-from neardup.tasks.dedup.deciding_column import parts_of
-from neardup.tasks.dedup.rewrite.model import Known, Lines
-from neardup.tasks.dedup.values import Part
+from neardup.tasks.rewrite.model import Known, Lines
 from neardup.types import I64
 
 

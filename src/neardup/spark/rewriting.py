@@ -37,12 +37,12 @@ from neardup.spark.reading import id_arrays, ids_from
 from neardup.spark.reread import Piece, lines_of
 from neardup.spark.work import ClusterWork
 from neardup.tasks.dedup.again import JobOf
-from neardup.tasks.dedup.rewrite.annotate import json_names
-from neardup.tasks.dedup.rewrite.copy_names import Target
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Known, Rewrite
-from neardup.tasks.dedup.rewrite.parquet import can_be_joined
-from neardup.tasks.dedup.rewrite.writer import (
+from neardup.tasks.rewrite.annotate import json_names
+from neardup.tasks.rewrite.copy_names import Target
+from neardup.tasks.rewrite.files import rewrite_file
+from neardup.tasks.rewrite.model import Annotation, Known, Rewrite
+from neardup.tasks.rewrite.parquet import can_be_joined
+from neardup.tasks.rewrite.writer import (
     CleanWriter,
     copy_file,
     kept_files,

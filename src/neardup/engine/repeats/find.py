@@ -12,6 +12,7 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
+from neardup.engine.repeats.choice import NOWHERE, Choice
 from neardup.engine.repeats.lasting import GROUPED, READ, keep_grouped, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
@@ -64,11 +65,20 @@ class Repeats:
     pieces: Partitions
     chunk: int
     """Places of text whose pieces are in one part."""
+    choice: Choice
+    """Which windows count."""
+
+    @property
+    def documents(self) -> int:
+        """Documents of the inputs: rows from 0. What follows them in the texts is no input."""
+        return self.choice.inputs
 
     def segments(self) -> Iterator[Segments]:
-        """All segments in the order of the text, some thousands at a time. May be asked for again."""
+        """All segments in the order of the text, some thousands at a time; IGNORED ones too. May be asked for again."""
         state = np.zeros(walking.STATE, dtype=np.int64)
         offsets, unit, span = self.text.offsets, self.window.unit, self.window.span
+        foreign = self.choice.places(offsets)
+        state[[walking.FOREIGN, walking.TEMPLATES]] = [0 if place == NOWHERE else place for place in foreign]
         for part in np.flatnonzero(self.pieces.sizes).tolist():
             pieces = self.pieces.take(part, part + 1)
             pieces = pieces[np.argsort(pieces[:, 0])]
@@ -125,13 +135,14 @@ def find_repeats(
     observer: Observer,
     space: Space,
     key: Key | None = None,
+    choose: Callable[[int], Choice] = Choice.all_of,
 ) -> Repeats:
-    """Read all batches and find every window that stands at two or more places.
+    """Read all batches and find every window that stands at two or more places, or those that ``choose`` chooses.
 
-    ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
-    are found by comparing texts: ``key`` (by default ``private_key``) decides how fast. The answer is the same for any
-    threads and any limit of memory. Where the workdir lasts, all goes to files, and an interrupted run goes on behind
-    its last stage, with the key that it began with.
+    It is told how many documents were read. ``units`` makes of the documents of a batch what is compared; ``names``
+    sees each batch in order. Equal windows are found by comparing texts: ``key`` (by default ``private_key``) decides
+    how fast. The answer is the same for any threads and any limit of memory. Where the workdir lasts, all goes to
+    files, and an interrupted run goes on behind its last stage, with the key that it began with.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
     and 32 for each piece of what is repeated; what outgrows the budget goes to files. The places of one passage are
@@ -147,8 +158,9 @@ def find_repeats(
         key, known = restore_read(text, originals, names, space)
         if stage == READ:
             anchors.restore()
-            return _group(text, originals, window, known, anchors, key, threads=threads, space=space)
-        return _grouped(text, originals, window, known, space)
+            choice = choose(text.offsets.size - 1)
+            return _group(text, originals, window, known, anchors, key, choice, threads=threads, space=space)
+        return _grouped(text, originals, window, known, choose(text.offsets.size - 1), space)
     if space.is_lasting:
         for each in (text, originals):
             each.spill()
@@ -189,7 +201,8 @@ def find_repeats(
     originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
     keep_read(text, originals, anchors, joined, key, names, space)
-    return _group(text, originals, window, joined, anchors, key, threads=threads, space=space)
+    choice = choose(text.offsets.size - 1)
+    return _group(text, originals, window, joined, anchors, key, choice, threads=threads, space=space)
 
 
 def _group(
@@ -199,6 +212,7 @@ def _group(
     loops: I64,
     anchors: Partitions,
     key: Key,
+    choice: Choice,
     *,
     threads: int,
     space: Space,
@@ -219,7 +233,7 @@ def _group(
             size = rows.shape[0] * (ROW_BYTES + around)
             space.need_memory(size, f"{rows.shape[0]:,} places of one passage, which are compared together,")
         members, starts = grouping.repeated_keys(rows, salt)
-        return _pieces_of(rows, members, starts, text, window, loops, key)
+        return _pieces_of(rows, members, starts, text, window, loops, key, choice)
 
     for found in in_order(work, _tasks(anchors.sizes, most), threads=threads, ahead=threads + 1):
         order = np.argsort(found[:, 0])
@@ -229,7 +243,7 @@ def _group(
     anchors.drop()
     keep_grouped(pieces, chunk, space)
     space.release_memory()
-    return Repeats(text, originals, window, loops, pieces, chunk)
+    return Repeats(text, originals, window, loops, pieces, chunk, choice)
 
 
 def _no_pieces(text: EndToEnd, chunk: int, space: Space) -> Partitions:
@@ -238,13 +252,13 @@ def _no_pieces(text: EndToEnd, chunk: int, space: Space) -> Partitions:
     return Partitions("pieces", width=4, parts=chunks, budget=space.budget.share(PIECE_SHARE), spill=spill)
 
 
-def _grouped(text: EndToEnd, originals: Originals, window: Window, loops: I64, space: Space) -> Repeats:
+def _grouped(text: EndToEnd, originals: Originals, window: Window, loops: I64, choice: Choice, space: Space) -> Repeats:
     """What an interrupted run had grouped; no pieces where it has walked them too, and forgotten."""
     chunk = int(space.state["chunk"])
     pieces = _no_pieces(text, chunk, space)
     if stage_of(space) == GROUPED:
         pieces.restore()
-    return Repeats(text, originals, window, loops, pieces, chunk)
+    return Repeats(text, originals, window, loops, pieces, chunk, choice)
 
 
 def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
@@ -258,7 +272,9 @@ def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
             yield first, stop, passes - 1, wanted
 
 
-def _pieces_of(rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key) -> U64:
+def _pieces_of(
+    rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key, choice: Choice
+) -> U64:
     """The pieces of groups of anchors, in no order."""
     if not members.size:
         return np.empty((0, 4), dtype=np.uint64)
@@ -277,6 +293,30 @@ def _pieces_of(rows: U64, members: I64, starts: I64, text: EndToEnd, window: Win
     sizes = (kept[:, 1] & anchoring.LOW).astype(np.int64) + window.span
     data, at = text.around(places, sizes)
     documents = np.searchsorted(text.offsets, places, side="right") - 1
-    anchored = grouping.Anchored(kept, at, documents, weights, data, window.unit, window.span, window.k)
+    first = int(np.searchsorted(documents, choice.inputs))  # foreign rows come before all others
+    weights[first:] = 0
+    if first < documents.size:
+        kept = np.roll(kept, -first, axis=0)
+        at, documents, weights = np.roll(at, -first), np.roll(documents, -first), np.roll(weights, -first)
+        rank = (rank - first) % rank.size
+    if choice.groups.size or first < documents.size:
+        rank, starts, least = choice.grouped(rank, starts, documents)
+    else:
+        least = np.full(starts.size - 1, choice.min_documents[0])
+    anchored = grouping.Anchored(
+        kept,
+        at,
+        documents,
+        weights,
+        data,
+        window.unit,
+        window.span,
+        window.k,
+        *choice.places(text.offsets),
+        int(choice.is_across),
+        int(choice.is_choosing),
+        choice.min_count,
+        least,
+    )
     found: U64 = grouping.find_pieces(anchored, rank, starts, key)
     return found

@@ -11,7 +11,7 @@ from neardup.engine.repeats.find import Repeats
 from neardup.engine.repeats.lasting import WALKED, stage_of
 from neardup.engine.space import Space
 from neardup.spool import Column, FileColumn, MemoryColumn
-from neardup.stages.repeats.segments import Segments
+from neardup.stages.repeats.segments import IGNORED, Segments
 
 MEMORY_SHARE = 0.1
 """Of the memory for data, what segments may have before they go to a file."""
@@ -45,9 +45,18 @@ class KeptSegments:
         return len(self._column)
 
     def __iter__(self) -> Iterator[Segments]:
-        """Some thousands at a time."""
+        """Some thousands at a time; those that stand in templates too."""
         for _, rows in self._column.scan(BLOCK):
             yield Segments(*np.ascontiguousarray(rows.T))
+
+    def repeats(self) -> Iterator[Segments]:
+        """Those that are repeats: all but what stands in templates."""
+        for found in self:
+            is_repeat = found.kind != IGNORED
+            if is_repeat.all():
+                yield found
+            elif is_repeat.any():
+                yield found.take(is_repeat)
 
 
 def _in_file(column: Column, space: Space) -> FileColumn:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.stages.repeats.segments import FIRST, OTHER, OWN, Segments
+from neardup.stages.repeats.segments import FIRST, IGNORED, OTHER, OWN, Segments
 from neardup.types import I64
 
 POLICIES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
@@ -19,8 +19,11 @@ POLICIES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 
 ``first``: every repeated window still stands whole at its first place. ``first-greedy``: every window that stood before
 is cut, also where it overlaps with one that did not, so that a passage may be lost everywhere. ``none``: no copy stays.
-``other-documents``: as ``first``, but what is repeated only inside one document is left there.
+``other-documents``: as ``first``, but what is repeated only inside one document is left there. No byte of what stands
+in a template is cut.
 """
+REPEATED, LATER, IGNORABLE = (FIRST, OWN, OTHER), (OWN, OTHER), (IGNORED,)
+"""Kinds of segments: all that repeat, those that stood before, and those of templates."""
 _BITS = 40
 """Of a place in a document, where documents and places are sorted as one number."""
 
@@ -39,10 +42,20 @@ class Cuts:
     def __len__(self) -> int:
         return self.document.size
 
+    @property
+    def size(self) -> int:
+        """Units in all of them."""
+        return int((self.end - self.start).sum())
+
 
 def find_cuts(segments: Segments, policy: str) -> Cuts:
     """What ``policy``, one of POLICIES, cuts of some documents, all of whose segments are given. O(n log n)."""
     goes, stays = POLICIES[policy]
+    return stretches_of(segments, goes, (*stays, IGNORED))
+
+
+def stretches_of(segments: Segments, goes: tuple[int, ...], stays: tuple[int, ...] = ()) -> Cuts:
+    """What segments of the kinds ``goes`` cover and none of the kinds ``stays`` does. O(n log n)."""
     is_cut, is_kept = np.isin(segments.kind, goes), np.isin(segments.kind, stays)
     base = segments.document << _BITS
     begins, ends = base + segments.start, base + segments.end

@@ -6,11 +6,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from neardup.types import I64
+from neardup.types import I64, Mask
 
-FIRST, OWN, OTHER = 1, 2, 3
+FIRST, OWN, OTHER, IGNORED = 1, 2, 3, 4
 """Kinds of segments. FIRST: each of its windows stands here for the first time in the collection. OWN and OTHER: each
-stood before, for the first time in this document, or in an earlier one."""
+stood before, for the first time in this document, or in an earlier one; what stands in a collection that the inputs are
+held against is OTHER. IGNORED: each stands in a template; these are no repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,12 @@ class Segments:
     kind: I64
     """int64[n]: FIRST, OWN or OTHER."""
     source: I64
-    """int64[n]: row of a document with the same units, the same or an earlier one; its own where it is FIRST."""
+    """int64[n]: row of a document with the same units, the same or an earlier one; its own where it is FIRST, and one
+    of the other collection where the inputs are held against one."""
     source_start: I64
     """int64[n]: where they begin there, always earlier in the collection unless it is FIRST."""
     least: I64
-    """int64[n]: places at which a window of it stands, at least."""
+    """int64[n]: places of the inputs at which a window of it stands, at least."""
     most: I64
     """int64[n]: the same, at most."""
     documents: I64
@@ -66,6 +68,6 @@ class Segments:
         none = np.empty(0, dtype=np.int64)
         return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in names))
 
-    def take(self, rows: slice) -> Segments:
+    def take(self, rows: slice | Mask) -> Segments:
         """Some of them."""
         return Segments(*(getattr(self, each.name)[rows] for each in fields(self)))

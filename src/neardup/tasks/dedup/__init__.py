@@ -4,13 +4,10 @@ The way of a run is ``run.clean``: policy and inputs are checked, the collection
 ``Cleaning``, which names what goes and writes the rest.
 
 policy           which document of a cluster is kept, as the user says it; protected inputs; sources of rows
-deciding_column  the values of a column that decides, from every format
-values           values of one type, and their order
 choose           who is kept in each cluster, and what each removal rests on
 again            documents are read again, here or wherever the search was
 passages         the passage that a document shares with the one that it goes for
 run              the search, the table of removals, the summary, the copies; inputs are still what was decided on
-rewrite          clean copies of input files, byte for byte
 objects          objects in memory without some of their rows
 public           ``neardup.dedup``
 """

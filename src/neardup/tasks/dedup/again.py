@@ -15,8 +15,8 @@ from neardup.engine.state import Gathered
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
 from neardup.session import Run
-from neardup.tasks.dedup.rewrite.model import Known, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
+from neardup.tasks.rewrite.model import Known, Rewrite
+from neardup.tasks.rewrite.writer import CleanWriter, write_copies
 from neardup.types import I64
 
 JobOf = Callable[[Source], Rewrite]
@@ -38,8 +38,8 @@ class Again:
         return any(np.any(counts.take(np.arange(first, end))) for first, end in spans)
 
     def values(self, column: str, wanted: Mapping[str, I64]) -> Any:
-        """See ``deciding_column.read_values``."""
-        from neardup.tasks.dedup.deciding_column import read_values
+        """See ``columns.reread.read_values``."""
+        from neardup.tasks.columns.reread import read_values
 
         return read_values(self._run.reader, column, wanted)
 

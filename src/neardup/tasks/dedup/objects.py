@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 from neardup.arrays import flags, strings
 from neardup.errors import InputError
 from neardup.inputs.columnar.objects import ARROW, is_a, is_dataset, is_frame, rereadable
-from neardup.tasks.dedup.rewrite.columnar import filtered
-from neardup.tasks.dedup.rewrite.model import Annotation, added_names
+from neardup.tasks.rewrite.columnar import filtered
+from neardup.tasks.rewrite.model import Annotation, added_names
 from neardup.types import I64, Mask
 
 

@@ -21,8 +21,8 @@ from neardup.inputs.reader import Reader
 from neardup.inputs.source import Task
 from neardup.params import Normalize
 from neardup.spool.manifest import MANIFEST
-from neardup.tasks.dedup.cut_copies import check_cuttable
 from neardup.tasks.dedup.run import Cleaning
+from neardup.tasks.passages.copies import check_cuttable
 from neardup.tasks.passages.decided import DecidedCuts
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.settings import Cutting, Length

@@ -122,7 +122,7 @@ def check_policy(reader: Reader, policy: Policy) -> None:
                 "a folder, or a pattern."
             )
     if policy.keep.column is not None:
-        from neardup.tasks.dedup.deciding_column import check_column
+        from neardup.tasks.columns.reread import check_column
 
         check_column(reader, policy.keep.column, without=policy.protected)
 
@@ -138,7 +138,7 @@ class Origins:
     """What the order of keeping, and the table of removals, need to know of rows: their sources and values."""
 
     def __init__(self, run: Run, search: Gathered, policy: Policy, values_of: ValuesOf) -> None:
-        """``values_of`` reads the column that decides, where one does; see ``deciding_column.read_values``."""
+        """``values_of`` reads the column that decides, where one does; see ``columns.reread.read_values``."""
         self._places = run.provenance.places
         self._search = search
         self._policy = policy
@@ -191,7 +191,7 @@ class Origins:
             sizes = sizes_of(search.collection, rows, search.check.hasher, threads=search.tally.threads).sizes
             self._rows, self._ranks = rows, -sizes if self._policy.keep.rule == "longest" else sizes
             return
-        from neardup.tasks.dedup.values import ranks
+        from neardup.tasks.columns.values import ranks
 
         self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
         asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have

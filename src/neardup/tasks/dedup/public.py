@@ -34,9 +34,9 @@ from neardup.result import Cleaned
 from neardup.session import Run, texts_again
 from neardup.tasks.dedup.passage_step import PassageStep, cut_passages
 from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
-from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
+from neardup.tasks.rewrite.copy_names import plan_copies
 from neardup.watching import watched
 
 

@@ -32,15 +32,15 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
-from neardup.tasks.dedup.cut_copies import field_of, with_cuts
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
-from neardup.tasks.dedup.rewrite.copy_names import plan_copies
-from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.passages.copies import field_of, with_cuts
 from neardup.tasks.passages.decided import DecidedCuts
 from neardup.tasks.passages.summary import PassageSummary
+from neardup.tasks.rewrite.copy_names import plan_copies
+from neardup.tasks.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.rewrite.writer import CleanWriter
 from neardup.types import I64
 
 

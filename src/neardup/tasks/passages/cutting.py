@@ -143,7 +143,7 @@ def clean_texts(repeats: Repeats, documents: Iterable[CutDocument], min_left: in
         text = each.after.decode("utf-8", "replace")
         yield text, each.cut_bytes, len(text) >= min_left
         row = each.row + 1
-    yield from as_is(repeats.originals.text.offsets.size - 1)
+    yield from as_is(repeats.documents)
 
 
 def text_table(ids: Ids, texts: Iterable[tuple[str, int, bool]]) -> pa.RecordBatchReader:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.tasks.passages.groups import group_table
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.second import second_pass
 from neardup.tasks.passages.settings import Cutting, Length
@@ -32,7 +33,14 @@ class RepeatedPassages:
         the span itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a
         window of it stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand
         here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+
+        With ``against`` the sources are documents of the other collection, and no span is ``first``; places and
+        documents are counted in the inputs. With ``group_by`` also ``group`` and ``group_documents``, the documents of
+        the group: sources are in it, and places and documents are counted in it.
         """
+        self.groups: pa.Table | None = group_table(run)
+        """With ``group_by`` every group that repeats something, the one with most first, else None: ``group``,
+        ``documents``, ``bytes``, ``spans``, ``repeated_bytes``. ``group`` is null for a document that tells none."""
         self.summary: PassageSummary = run.summary()
         """What was read and found."""
 

@@ -25,12 +25,14 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
     """The passages with the most bytes in all their places together, as JSON values.
 
     A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (places of the
-    window that has most), ``documents``, and ``opening``, its first characters as one line.
+    window that has most), ``documents``, and ``opening``, its first characters as one line. Where the inputs are held
+    against another collection, that place is in this, and ``bytes`` are those of the longest span of it.
     """
+    if run.selection.is_across:
+        return _top_across(run, most)
     repeats = run.find()
-    text = repeats.originals.text
     heap: list[tuple[int, int, int, int, int, int]] = []
-    for found in map(partial(in_bytes, repeats), run.segments()):
+    for found in map(partial(in_bytes, repeats), run.segments().repeats()):
         size = found.end - found.start
         weight = np.where(found.kind == FIRST, size * found.most, 0)
         for i in np.argsort(-weight, kind="stable")[:most].tolist():
@@ -40,15 +42,37 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
                 heapq.heappush(heap, entry)
         heap = heapq.nlargest(most, heap)
         heapq.heapify(heap)
-    told = []
-    for _, row, start, size_, count, documents in sorted(heap, reverse=True):
-        begin = int(text.offsets[-row]) - start
-        piece = text.piece(begin, begin + min(size_, 8 * _OPENING)).tobytes()
-        opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
-        name = _name(run, -row)
-        facts = {"start_byte": -start, "bytes": size_, "count": count, "documents": documents, "opening": opening}
-        told.append({"id": name, **facts})
-    return told
+    ordered = sorted(heap, reverse=True)
+    return [_told(run, -row, -start, *facts) for _, row, start, *facts in ordered]
+
+
+def _told(run: PassageRun, row: int, start: int, size: int, count: int, documents: int) -> dict[str, Any]:
+    text = run.find().originals.text
+    begin = int(text.offsets[row]) + start
+    piece = text.piece(begin, begin + min(size, 8 * _OPENING)).tobytes()
+    opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
+    facts = {"start_byte": start, "bytes": size, "count": count, "documents": documents, "opening": opening}
+    return {"id": _name(run, row), **facts}
+
+
+def _top_across(run: PassageRun, most: int) -> list[dict[str, Any]]:
+    """The same of spans that stand in another collection, those with one place there told once."""
+    repeats = run.find()
+    best: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for found in map(partial(in_bytes, repeats), run.segments().repeats()):
+        size = found.end - found.start
+        heaviest = np.lexsort((-size * found.most, found.source_start, found.source))
+        keys = np.stack((found.source, found.source_start))[:, heaviest]
+        heaviest = heaviest[np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))]
+        for i in heaviest[np.argsort(-(size * found.most)[heaviest], kind="stable")][:most].tolist():
+            key = int(found.source[i]), int(found.source_start[i])
+            entry = int(size[i]), int(found.most[i]), int(found.documents[i])
+            known = best.get(key)
+            if known is None or entry[0] * entry[1] > known[0] * known[1]:
+                best[key] = entry
+        kept = heapq.nsmallest(most, best, key=lambda place: (-best[place][0] * best[place][1], place))
+        best = {place: best[place] for place in kept}
+    return [_told(run, *place, *facts) for place, facts in best.items()]
 
 
 def losers(run: PassageRun, policy: str, most: int = LISTED) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
-from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.tasks.passages.outcome import RepeatedPassages
 from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.selection import Selection
 from neardup.tasks.passages.settings import Length
 from neardup.watching import watched
 
@@ -25,6 +25,12 @@ def passages(
     min_words: int | None = None,
     min_chars: int | None = None,
     normalize: str | Normalize = "none",
+    against: Any = None,
+    ignore: Any = (),
+    group_by: str | None = None,
+    min_count: int | None = None,
+    min_docs: int | None = None,
+    min_share: float | None = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -55,6 +61,18 @@ def passages(
         min_chars: characters (code points) instead, from 16 to 65,536.
         normalize: what is compared, as for ``find``, such as ``nfc,casefold,space``; ``none`` leaves texts as they are.
             Lengths are of the normalised text; spans and cuts are places in the text as it was read.
+        against: a second collection, given as ``inputs`` may be: then only what stands in it is found in the inputs,
+            once or more often, and the sources of spans are its documents. Only the inputs are cut; every policy cuts
+            all that stands there.
+        ignore: files with text that is no repeat, such as a licence; passages in one are apart by lines of ``---``. A
+            stretch that stands in one is neither reported nor cut. One that is in part of it, in part of what stands
+            around it, is reported if it repeats; of it, too, no byte of the template is cut.
+        group_by: look inside each group of documents by itself: ``folder:1`` (the first folder below the inputs),
+            ``column:NAME``, for which inputs are read twice, or a regular expression that is searched in each id. A
+            document that tells no group is one by itself.
+        min_count: places at which a stretch stands at least; 2 when None, with ``against`` 1.
+        min_docs: documents that hold it at least.
+        min_share: the same as a share, from 0 to 1, of all documents, or of those of its group; two at least.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: as for ``find``. Past it texts and work go to disk.
         workdir: folder to work in from the start, so that a run over files that was killed can be resumed; it is
@@ -78,13 +96,15 @@ def passages(
     {'id': 1, 'start': 4, 'end': 48, 'source_id': 0, 'source_start': 4, 'first': False}
     """
     given = locals()
-    reader = open_inputs(inputs, InputOptions.of(given))
+    selection, length = Selection.of(given), Length.of(min_bytes, min_words, min_chars)
+    reader = selection.open(inputs, InputOptions.of(given))
     run = PassageRun(
         reader,
-        Length.of(min_bytes, min_words, min_chars),
+        length,
         RunOptions.of(given),
         observer or Silent(),
         Normalize.parse(normalize),
+        selection=selection,
     )
     run.__enter__()
     try:

@@ -10,27 +10,32 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged
-from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
 from neardup.session import lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
+from neardup.tasks.grouping import Groups, group_documents
 from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
-from neardup.tasks.passages.settings import UNCHANGED, Cutting, Length
+from neardup.tasks.passages.selection import InputNames, Selection, Template, batch_of
+from neardup.tasks.passages.settings import LEAST, UNCHANGED, Cutting, Length
 from neardup.tasks.passages.spans import span_table
 from neardup.tasks.passages.summary import PassageSummary, summarize
+from neardup.types import Batch
 
 
 @dataclass(slots=True)
@@ -48,18 +53,27 @@ class PassageRun:
     """What else must be equal for an interrupted run to go on."""
     budget: Budget | None = None
     """Where the run is a step of another: what it may have of the memory. The limits of records are that one's."""
-    provenance: Provenance = field(init=False, default_factory=Provenance)
+    selection: Selection = field(default_factory=Selection)
+    """Which passages are wanted; ``reader`` is what it opened."""
+    groups: Groups | None = field(init=False, default=None)
+    """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
+    provenance: InputNames = field(init=False, default_factory=InputNames)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
+    _templates: list[Template] = field(init=False, default_factory=list)
+    _template_passages: int = field(init=False, default=0)
+    _short_templates: int = field(init=False, default=0)
     _repeats: Repeats | None = field(init=False, default=None)
     _segments: KeptSegments | None = field(init=False, default=None)
 
     @property
     def shortest(self) -> dict[str, Any]:
-        """The length of the shortest passage, and what is compared, as options."""
-        return {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
+        """The length of the shortest passage, what is compared, and which passages are wanted, as options."""
+        length = {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
+        return {**length, **self.selection.as_dict()}
 
     def __enter__(self) -> PassageRun:
+        self._templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader)
         budget = self.budget or Budget.of(self.options.memory_limit)
@@ -79,8 +93,9 @@ class PassageRun:
     def identity(self) -> dict[str, Any]:
         """What must be equal for an interrupted run to go on: all that decides which segments there are, and their
         names; not what is made of them."""
-        inputs = {"inputs": self.reader.identity(), "reading": self.reader.settings}
-        return {"command": "passages", **self.shortest, "version": __version__, **inputs, **self.task}
+        inputs = {"inputs": self.reader.identity(), "reading": self.reader.settings, "across": self.reader.across}
+        ignored = {"ignored": [template.passages for template in self._templates]}
+        return {"command": "passages", **self.shortest, "version": __version__, **inputs, **ignored, **self.task}
 
     @property
     def token(self) -> str:
@@ -92,18 +107,49 @@ class PassageRun:
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
             threads, length = self.options.workers, self.length
+            units = Units(length.kind, self.normalize, self.space)
+            templates = self._of_templates(units) if self._templates else None
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
-                    tasks,
+                    chain(tasks, [] if templates is None else [lambda: templates]),
                     Window.of(length.kind, length.units),
-                    units=Units(length.kind, self.normalize, self.space),
+                    units=units,
                     total_bytes=self.reader.total_bytes,
                     threads=threads,
                     names=self.provenance,
                     observer=self.observer,
                     space=self.space,
+                    choose=self._choose,
                 )
         return self._repeats
+
+    def _of_templates(self, units: Units) -> Batch:
+        """The passages of templates; InputError where those of a file are too short to be looked for."""
+        batch = batch_of(self._templates)
+        window = Window.of(self.length.kind, self.length.units)
+        sizes = np.diff(units.of(batch.documents).documents.offsets) // window.unit
+        self._template_passages, first = sizes.size, 0
+        for template in self._templates:
+            of_it = sizes[first : first + len(template.passages)].tolist()
+            self._short_templates += template.check(of_it, window.span, self.length.kind, LEAST[self.length.kind])
+            first += len(of_it)
+        return batch
+
+    def _choose(self, documents: int) -> Choice:
+        """Which windows count, when the inputs, the other collection and the templates were read."""
+        selection, places = self.selection, self.provenance.places
+        inputs = len(places) if self.reader.across is None else places.first_row(self.reader.across)
+        if (by := selection.grouping) is not None:
+            self.groups = group_documents(self, by)
+        sizes = np.array([inputs], dtype=np.int64) if self.groups is None else self.groups.sizes()
+        return Choice(
+            inputs,
+            documents - self._template_passages,
+            selection.is_across,
+            selection.least_count(),
+            np.empty(0, dtype=np.int32) if self.groups is None else self.groups.of,
+            selection.least_documents(sizes),
+        )
 
     def segments(self) -> KeptSegments:
         """All segments; walked once."""
@@ -114,7 +160,8 @@ class PassageRun:
 
     def spans(self) -> pa.RecordBatchReader:
         """A stream of all spans in the order of the input; the columns are those of ``RepeatedPassages.spans``."""
-        return span_table(self.find(), self.segments(), self.provenance.ids)
+        repeats = self.find()
+        return span_table(repeats, self.segments().repeats(), self.provenance.ids, self.groups)
 
     def cuts(self, policy: str) -> Iterator[Cuts]:
         """What a policy cuts, in bytes of the texts as read, before cuts are moved inward; those of one document come
@@ -133,4 +180,13 @@ class PassageRun:
     def summary(self) -> PassageSummary:
         """What was read and found."""
         found = self.find(), self.segments()
-        return summarize(*found, self.length, self.normalize, bad=self.provenance.bad, begin=self.begin)
+        return summarize(
+            *found,
+            self.length,
+            self.normalize,
+            bad=self.provenance.bad,
+            begin=self.begin,
+            selection=self.selection,
+            templates=(self._template_passages, self._short_templates),
+            groups=self.groups,
+        )

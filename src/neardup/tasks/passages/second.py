@@ -16,10 +16,11 @@ import numpy as np
 from neardup.engine.repeats.find import find_repeats
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Space
+from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.tasks.passages.cutting import TEXT_BYTES, CutDocument, clean_texts
 from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.summary import PassageSummary, summarize
+from neardup.tasks.passages.summary import EVERY, PassageSummary, summarize
 from neardup.types import Batch, Documents
 
 SHARE = 0.4
@@ -30,7 +31,13 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
     """What a search with the settings of ``run`` finds in the texts that are kept, without their cuts.
 
     ``documents``: all that are cut. Time and disk are those of the first search, for texts of their size.
+    InputError where only some of the passages were wanted.
     """
+    if run.selection != EVERY:
+        raise InputError(
+            "a second pass looks for all that repeats, and only some passages are wanted. Leave --second-pass (or "
+            "second_pass()) out, or --against, --ignore, --group-by, --min-count, --min-docs and --min-share."
+        )
     budget = run.space.budget
     budget = replace(budget, work=int(SHARE * budget.work))
     path = run.space.path

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags, numbers
 from neardup.engine.repeats.find import Repeats
 from neardup.inputs.names import Ids
 from neardup.stages.repeats.segments import FIRST, OTHER, Segments
+from neardup.tasks.grouping import Groups
 from neardup.types import I64
 
 
-def span_table(repeats: Repeats, segments: Iterable[Segments], ids: Ids) -> pa.RecordBatchReader:
+def span_table(
+    repeats: Repeats, segments: Iterable[Segments], ids: Ids, groups: Groups | None = None
+) -> pa.RecordBatchReader:
     """A stream of all spans in the order of the input; the columns are those of ``RepeatedPassages.spans``."""
     whole = ("start", "end", "start_byte", "end_byte")
     schema = pa.schema(
@@ -28,8 +32,10 @@ def span_table(repeats: Repeats, segments: Iterable[Segments], ids: Ids) -> pa.R
             ("documents", pa.int64()),
             ("first", pa.bool_()),
             ("elsewhere", pa.bool_()),
+            *(() if groups is None else (("group", pa.large_string()), ("group_documents", pa.int64()))),
         ]
     )
+    names, sizes = (None, None) if groups is None else (pa.array(groups.names, pa.large_string()), groups.sizes())
 
     def batches() -> Iterator[pa.RecordBatch]:
         for part in segments:
@@ -43,6 +49,9 @@ def span_table(repeats: Repeats, segments: Iterable[Segments], ids: Ids) -> pa.R
                 flags(found.kind == FIRST),
                 flags(found.kind == OTHER),
             ]
+            if groups is not None and names is not None and sizes is not None:
+                group = groups.of[found.document].astype(np.int64)
+                columns += [names.take(numbers(group)), numbers(sizes[group])]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -12,11 +12,16 @@ import numpy as np
 from neardup._version import __version__
 from neardup.engine.repeats.find import Repeats
 from neardup.params import Normalize
-from neardup.stages.repeats.policies import find_cuts
-from neardup.stages.repeats.segments import FIRST, Segments
+from neardup.stages.repeats.policies import IGNORABLE, LATER, REPEATED, stretches_of
+from neardup.stages.repeats.segments import FIRST, IGNORED, Segments
+from neardup.tasks.grouping import Groups
 from neardup.tasks.passages.cutting import whole_documents
+from neardup.tasks.passages.selection import Selection
 from neardup.tasks.passages.settings import Length
 from neardup.tasks.passages.spans import in_bytes
+
+EVERY = Selection()
+"""All that repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,8 @@ class PassageSummary:
     """Records left out because they could not be used."""
     spans: int
     passages: int
-    """Spans of which each window stands there for the first time."""
+    """Spans of which each window stands there for the first time; with ``against`` all spans, which stood there."""
+    documents_with_spans: int
     repeated_bytes: int
     """Bytes of text in spans, each counted once."""
     later_bytes: int
@@ -42,6 +48,18 @@ class PassageSummary:
     """Units of the shortest stretch; one of the three, and None of the others."""
     normalize: str
     seconds: float
+    against: dict[str, int] | None = None
+    """``documents`` and ``bytes`` of the collection that the inputs were held against."""
+    ignored: dict[str, int] | None = None
+    """``passages`` of templates, how many of them are ``too_short`` to be looked for, and the ``bytes`` of the inputs
+    that stand in one of the others."""
+    groups: dict[str, int] | None = None
+    """``count`` of the groups, and ``untold``: documents that do not tell theirs, each a group by itself."""
+    group_by: str | None = None
+    min_count: int | None = None
+    min_docs: int | None = None
+    min_share: float | None = None
+    """As they were given."""
     version: str = __version__
 
     def as_dict(self) -> dict[str, Any]:
@@ -50,31 +68,55 @@ class PassageSummary:
 
 
 def summarize(
-    repeats: Repeats, segments: Iterable[Segments], length: Length, normalize: Normalize, *, bad: int = 0, begin: float
+    repeats: Repeats,
+    segments: Iterable[Segments],
+    length: Length,
+    normalize: Normalize,
+    *,
+    bad: int = 0,
+    begin: float,
+    selection: Selection = EVERY,
+    templates: tuple[int, int] = (0, 0),
+    groups: Groups | None = None,
 ) -> PassageSummary:
-    """One pass over all segments; ``begin`` is the time at which the run began, by ``time.perf_counter``."""
-    spans = passages = 0
-    size = dict.fromkeys(("none", "first-greedy"), 0)
+    """One pass over all segments; ``begin`` is the time at which the run began, by ``time.perf_counter``.
+
+    ``templates``: passages of templates, and how many of them were too short.
+    """
+    spans = passages = holding = 0
+    covered = np.zeros(3, dtype=np.int64)
     for part in whole_documents(segments):
-        spans += len(part)
-        passages += int(np.count_nonzero(part.kind == FIRST))
+        is_span = part.kind != IGNORED
+        spans += int(np.count_nonzero(is_span))
+        passages += int(np.count_nonzero(is_span if selection.is_across else part.kind == FIRST))
+        holding += np.unique(part.document[is_span]).size
         found = in_bytes(repeats, part)
-        for policy in size:
-            cuts = find_cuts(found, policy)
-            size[policy] += int((cuts.end - cuts.start).sum())
-    sizes = np.diff(repeats.text.offsets)
+        covered += [stretches_of(found, kinds).size for kinds in (REPEATED, LATER, IGNORABLE)]
+    repeated, later, ignored = covered.tolist()
+    inputs, offsets = repeats.documents, repeats.originals.text.offsets
+    behind = repeats.choice.templates
+    against = {"documents": behind - inputs, "bytes": int(offsets[behind] - offsets[inputs])}
+    told = {"passages": templates[0], "too_short": templates[1], "bytes": ignored}
     return PassageSummary(
-        documents=sizes.size,
-        too_short=int(np.count_nonzero(sizes < length.units)),
-        bytes=repeats.originals.text.size,
+        documents=inputs,
+        too_short=int(np.count_nonzero(np.diff(repeats.text.offsets[: inputs + 1]) < length.units)),
+        bytes=int(offsets[inputs]),
         bad=bad,
         spans=spans,
         passages=passages,
-        repeated_bytes=size["none"],
-        later_bytes=size["first-greedy"],
+        documents_with_spans=holding,
+        repeated_bytes=repeated,
+        later_bytes=later,
         min_bytes=length.units if length.kind == "byte" else None,
         min_words=length.units if length.kind == "word" else None,
         min_chars=length.units if length.kind == "char" else None,
         normalize=str(normalize),
         seconds=round(time.perf_counter() - begin, 4),
+        against=against if selection.is_across else None,
+        ignored=told if templates[0] else None,
+        groups=None if groups is None else {"count": len(groups.names), "untold": groups.untold},
+        group_by=selection.group_by,
+        min_count=selection.min_count,
+        min_docs=selection.min_docs,
+        min_share=selection.min_share,
     )

@@ -14,7 +14,7 @@ from neardup.params import InputOptions, Spec
 from neardup.tasks.report.earlier_pairs import EarlierPairs
 from neardup.tasks.report.pseudonyms import KeyFile
 from neardup.tasks.report.report_input import Asked
-from neardup.tasks.report.roles import Roles, open_roles
+from neardup.tasks.report.roles import ORIGINAL, Roles, open_roles
 from neardup.tasks.report.verdicts import Verdict, read_verdicts
 from neardup.tasks.report.wanted import Wanted
 
@@ -49,7 +49,7 @@ class Prepared:
             inputs, options, item=is_item, originals=wanted.originals, against=wanted.against
         )
         if (by := wanted.grouping) is not None:
-            by.check(reader, self.roles)
+            by.check(reader, [name for name, role in self.roles.sources.items() if role == ORIGINAL])
         files = {"ignore": wanted.ignore, "verdicts": wanted.verdicts, "pseudonyms": [wanted.pseudonyms]}
         read = {os.path.realpath(path): path for part in reader.parts for path in part.paths or ()}
         for name, paths in files.items():

@@ -27,8 +27,9 @@ from neardup.result import Summary
 from neardup.session import Finding, Run
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.audit.public import audit_search
+from neardup.tasks.grouping import GroupBy, shown_ids
 from neardup.tasks.report.earlier_pairs import EarlierPairs
-from neardup.tasks.report.people import GroupBy, People, find_people, shown_ids
+from neardup.tasks.report.people import People, find_people
 from neardup.tasks.report.pseudonyms import KeyFile, Pseudonyms
 from neardup.tasks.report.roles import Roles
 from neardup.types import F64, I32, I64

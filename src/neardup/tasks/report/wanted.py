@@ -21,8 +21,8 @@ from neardup.params import (
     parse_memory,
 )
 from neardup.tasks.compare.documents import read_document
+from neardup.tasks.grouping import GroupBy
 from neardup.tasks.report.origins import check_pattern
-from neardup.tasks.report.people import GroupBy
 
 DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
 """Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""

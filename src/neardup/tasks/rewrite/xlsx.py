@@ -19,7 +19,7 @@ import numpy as np
 
 from neardup.inputs.columnar.xlsx import XlsxSource, explained, find_sheet, opened_package
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
+from neardup.tasks.rewrite.model import Rewrite, added_names, changed
 from neardup.types import I64
 
 _PIECE = 1 << 20

@@ -32,10 +32,10 @@ from neardup.inputs.stream import ByteStream, open_at
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
-from neardup.tasks.dedup.rewrite.blocks import read_line_ends
-from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
-from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
-from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, changed
+from neardup.tasks.rewrite.blocks import read_line_ends
+from neardup.tasks.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
+from neardup.tasks.rewrite.files import check_annotatable, rewrite_file
+from neardup.tasks.rewrite.model import Replaced, Rewrite, changed
 
 _BUFFER = 1 << 20
 _LONGEST_NAME = 120
@@ -306,7 +306,7 @@ def kept_files(part: FilesSource, targets: Sequence[Target], job: Rewrite) -> li
 
 def shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
     """What happens to each shard of a dataset, whose rows are numbered across all of them."""
-    from neardup.tasks.dedup.rewrite.ipc import count_ipc
+    from neardup.tasks.rewrite.ipc import count_ipc
 
     note, known = job.annotation, job.known
     first = 1

@@ -20,9 +20,9 @@ from neardup.errors import InputError
 from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.blocks import Block, LineEnds, blocks, inserted, read_line_ends
-from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
-from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
+from neardup.tasks.rewrite.blocks import Block, LineEnds, blocks, inserted, read_line_ends
+from neardup.tasks.rewrite.feed import Feed, Part, records_of
+from neardup.tasks.rewrite.model import Rewrite, added_names, changed
 from neardup.types import I64
 
 _HEADER = 0

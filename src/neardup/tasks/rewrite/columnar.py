@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.arrays import flags, numbers, strings
 from neardup.inputs.columnar.source import explained
-from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, added_names, changed
+from neardup.tasks.rewrite.model import Replaced, Rewrite, added_names, changed
 from neardup.types import Mask
 
 

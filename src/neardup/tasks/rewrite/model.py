@@ -31,8 +31,8 @@ from neardup.inputs.text.lines import LinesSource
 from neardup.params import Normalize
 from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
-from neardup.tasks.dedup.rewrite.blocks import Block, Buffer
-from neardup.tasks.dedup.rewrite.feed import Records
+from neardup.tasks.rewrite.blocks import Block, Buffer
+from neardup.tasks.rewrite.feed import Records
 from neardup.types import F64, I64, SLACK, U64, Batch, Documents
 
 GROUP_BYTES = 64 << 20

@@ -23,9 +23,9 @@ from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import check_target, is_special, output_error, output_place
 from neardup.shown import shown_path
-from neardup.tasks.dedup.rewrite.blocks import read_line_ends
-from neardup.tasks.dedup.rewrite.feed import records_of
-from neardup.tasks.dedup.rewrite.model import check_rereadable
+from neardup.tasks.rewrite.blocks import read_line_ends
+from neardup.tasks.rewrite.feed import records_of
+from neardup.tasks.rewrite.model import check_rereadable
 
 STDOUT = "-"
 PART_SUFFIX = ".neardup-part"

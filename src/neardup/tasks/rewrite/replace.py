@@ -19,9 +19,9 @@ from neardup.inputs.blocks import read_all
 from neardup.inputs.text.delimited import RecordBlock
 from neardup.kernels.delimited import BEGIN, END, TEXT
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.blocks import Block, LineEnds, blocks, read_line_ends
-from neardup.tasks.dedup.rewrite.feed import records_of
-from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, changed
+from neardup.tasks.rewrite.blocks import Block, LineEnds, blocks, read_line_ends
+from neardup.tasks.rewrite.feed import records_of
+from neardup.tasks.rewrite.model import Replaced, Rewrite, changed
 from neardup.types import I64
 
 _WHITE = re.compile(r"[ \t\r\n]*")

@@ -30,10 +30,10 @@ from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, T
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.inputs.text.jsonl import JsonlSource, objects, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
-from neardup.tasks.dedup.rewrite.ipc import open_ipc
-from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
-from neardup.tasks.dedup.rewrite.parquet import open_parquet
-from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
+from neardup.tasks.columns.values import Part, joined, json_part, ordered, text_part
+from neardup.tasks.rewrite.ipc import open_ipc
+from neardup.tasks.rewrite.model import changed, check_rereadable
+from neardup.tasks.rewrite.parquet import open_parquet
 from neardup.types import I64
 
 KEEP = "keep"

@@ -26,9 +26,9 @@ from neardup.inputs.columnar.source import explained
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of, explained_each
-from neardup.tasks.dedup.rewrite.footers import MAGIC, footer_size, joined_footers
-from neardup.tasks.dedup.rewrite.model import Rewrite
+from neardup.tasks.rewrite.columnar import Editor, bytes_of, explained_each
+from neardup.tasks.rewrite.footers import MAGIC, footer_size, joined_footers
+from neardup.tasks.rewrite.model import Rewrite
 
 _BATCH_ROWS = 8192
 """Rows of a batch at most: a column with a dictionary can be far larger than its stored size tells."""

@@ -20,9 +20,9 @@ from neardup.inputs.columnar.source import first_line
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import open_at
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
-from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
-from neardup.tasks.dedup.rewrite.model import Rewrite, changed, check_rereadable
+from neardup.tasks.rewrite.blocks import Block, Buffer, blocks, read_line_ends
+from neardup.tasks.rewrite.feed import Feed, Part, records_of
+from neardup.tasks.rewrite.model import Rewrite, changed, check_rereadable
 from neardup.types import I64
 
 _COLUMNAR = ("parquet", "arrow", "xlsx")
@@ -69,13 +69,13 @@ def _count(job: Rewrite) -> int:
 
 def _count_rows(job: Rewrite) -> int:
     if job.format == "xlsx":
-        from neardup.tasks.dedup.rewrite.xlsx import count_xlsx
+        from neardup.tasks.rewrite.xlsx import count_xlsx
 
         return count_xlsx(job)
     from neardup.inputs.columnar.ipc import IpcSource
     from neardup.inputs.columnar.parquet import ParquetSource
-    from neardup.tasks.dedup.rewrite.ipc import count_ipc
-    from neardup.tasks.dedup.rewrite.parquet import count_parquet
+    from neardup.tasks.rewrite.ipc import count_ipc
+    from neardup.tasks.rewrite.parquet import count_parquet
 
     if job.known is not None and job.known.rows.size:
         reader = IpcSource if job.format == "arrow" else ParquetSource
@@ -89,20 +89,20 @@ def _rewrite(job: Rewrite, sink: Sink, head: bool) -> int:
         check_annotatable(job.path, job.format)
     if job.format not in _COLUMNAR:
         if job.replaced is not None:
-            from neardup.tasks.dedup.rewrite.replace import replace_text
+            from neardup.tasks.rewrite.replace import replace_text
 
             return replace_text(job, sink, head=head)
         if job.annotation is None:
             return _cut_text(job, sink, head=head)
-        from neardup.tasks.dedup.rewrite.annotate import annotate_text
+        from neardup.tasks.rewrite.annotate import annotate_text
 
         return annotate_text(job, sink, head=head)
     if job.format == "xlsx":
-        from neardup.tasks.dedup.rewrite.xlsx import rewrite_xlsx
+        from neardup.tasks.rewrite.xlsx import rewrite_xlsx
 
         return rewrite_xlsx(job, sink)
-    from neardup.tasks.dedup.rewrite.ipc import rewrite_ipc
-    from neardup.tasks.dedup.rewrite.parquet import rewrite_parquet
+    from neardup.tasks.rewrite.ipc import rewrite_ipc
+    from neardup.tasks.rewrite.parquet import rewrite_parquet
 
     try:
         return (rewrite_ipc if job.format == "arrow" else rewrite_parquet)(job, sink)

@@ -16,11 +16,11 @@ from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles, output_place
 from neardup.shown import shown_path
-from neardup.tasks.dedup.rewrite.copy_names import plan_copies
-from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Replaced, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 from neardup.tasks.passages.decided import DecidedCuts
 from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.rewrite.copy_names import plan_copies
+from neardup.tasks.rewrite.model import GROUP_BYTES, Replaced, Rewrite
+from neardup.tasks.rewrite.writer import CleanWriter, write_copies
 
 _FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow", "text")
 
@@ -28,7 +28,7 @@ _FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow", "text")
 def check_copies(reader: Reader, output: str, others: Sequence[str] = ()) -> None:
     """Raise InputError where an input cannot be written without passages, or one of ``others`` would be a copy."""
     check_cuttable(reader)
-    if not reader.is_lasting:
+    if not all(part.paths is not None for part in reader.written_parts):
         raise InputError("inputs are read twice, and a pipe can be read once. Save it to a file, and give that.")
     places = {real_place(path) for path in plan_copies(reader, output).paths()}
     for name in others:

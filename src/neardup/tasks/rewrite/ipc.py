@@ -21,8 +21,8 @@ from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit
 from neardup.inputs.stream import size_of
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices, explained_each
-from neardup.tasks.dedup.rewrite.model import Rewrite
+from neardup.tasks.rewrite.columnar import Editor, batch_slices, explained_each
+from neardup.tasks.rewrite.model import Rewrite
 
 _FILE_MAGIC = b"ARROW1"
 _FILE_START = 8
