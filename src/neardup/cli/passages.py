@@ -180,7 +180,9 @@ def passages(
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
             task = {} if cut is None else {"output": output}
-            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize, task))
+            place = running.work_place(output)
+            run = running.placed(run, place)
+            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize, task, place))
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
             if cut is None:
