@@ -176,6 +176,11 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
     assert Path("work-passages", MANIFEST).exists()
     differs = run(*words, "--workdir", "work", "--resume", "--snap", "word", code=1).stderr
     assert 'dedup.passages.snap is "word" and was "sentence"' in " ".join(differs.split())
+    Path("work").rename("away")
+    refused = run(*words, "--workdir", "work", code=1).stderr
+    assert "work-passages holds the work of an interrupted run. Go on with --resume" in " ".join(refused.split())
+    assert not Path("work").exists()
+    Path("away").rename("work")
     run(*words, "--workdir", "work", "--resume")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "plain")
     assert not Path("work-passages").exists()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from tests.cli.crashing import contents, finish
@@ -16,9 +17,11 @@ from tests.cli.test_killed import calls_of, killed_at
 
 import neardup
 from neardup.cli import main
+from neardup.engine.repeats import kept
 from neardup.engine.space import Space
 from neardup.inputs.reader import Reader
 from neardup.spool.manifest import MANIFEST
+from neardup.tasks.passages.decided import DecidedCuts
 from neardup.tasks.rewrite import replace
 
 COMMAND = ("passages", "../in.jsonl", "-o", "clean.jsonl", "--spans", "spans.parquet", "--cuts", "cuts.csv")
@@ -186,3 +189,21 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(folder: Path) -> 
         assert not (here / "work").exists()
         shutil.rmtree(here)
     assert resumed
+
+
+def test_without_a_workdir_work_goes_beside_the_output_and_is_gone_in_the_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    table = DecidedCuts.table
+
+    def look(self: DecidedCuts) -> pa.Table:
+        seen.append(sorted(path.name for path in Path().iterdir()))
+        return table(self)
+
+    monkeypatch.setattr(DecidedCuts, "table", look)
+    monkeypatch.setattr(kept, "MEMORY_SHARE", 0.0)
+    here, done = in_folder(folder, "plain", monkeypatch)
+    assert done.exit_code == 0, done.output
+    assert any("clean.jsonl.neardup-work" in names for names in seen)
+    assert not (here / "clean.jsonl.neardup-work").exists()

@@ -43,6 +43,7 @@ def _alarm(value: Any) -> float:
     "dedup docs.jsonl.gz -o clean.jsonl.gz --removed removed.csv",
     "dedup train/*.parquet --protect test.parquet -o clean/ --keep max:date --memory 4GB",
     "dedup train.jsonl --protect test.jsonl --overlap gpt3 -o clean.jsonl --removed leaked.csv",
+    "dedup crawl.jsonl --passages first --snap sentence -o clean.jsonl --removed removed.csv --cuts cuts.csv",
 )
 @options.inputs
 @click.option(
@@ -167,7 +168,8 @@ def dedup(
     Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is
     still there is kept, and all near-duplicates found of it are removed. So each removed document has an exact
     similarity of at least the threshold to the one kept for it. Empty documents are kept. With --overlap only
-    documents that overlap with a protected one are removed.
+    documents that overlap with a protected one are removed. With --passages, what repeats inside the documents that
+    stay is cut out of their texts then.
 
     What does not fit into --memory is worked on in files beside the output, and a run that was stopped
     continues from there with --resume.
@@ -211,7 +213,7 @@ def dedup(
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, named)
-    step = passages.open(reader)
+    step = passages.open(reader, run)
     policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:

@@ -247,7 +247,9 @@ def passages(
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = selection.open(list(inputs), reading)
             task = {} if cut is None else {"output": output}
-            work = PassageRun(reader, length, run, observer, normalize, task, selection=selection)
+            place = running.work_place(output)
+            run = running.placed(run, place)
+            work = PassageRun(reader, length, run, observer, normalize, task, place, selection=selection)
             stack.enter_context(work)
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None

@@ -139,11 +139,8 @@ def open_run(
             observer.ctx.meta[WORK] = run.workdir, clustered.storage.has_work
             yield work
         return
-    place = _work_place(output)
-    if run.workdir is None and run.resume:
-        run = replace(run, workdir=place)
-    elif run.workdir is None:
-        _refuse_left_work(place)
+    place = work_place(output)
+    run = placed(run, place)
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
     spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
@@ -183,7 +180,7 @@ def _open_clustered(
     return observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
 
 
-def _work_place(output: str | None) -> Path:
+def work_place(output: str | None) -> Path:
     """Where work goes to disk when no workdir is named: beside the output, or in the current folder."""
     from neardup.inputs.addresses import is_remote
     from neardup.outputs.atomic import is_special, output_place
@@ -194,6 +191,18 @@ def _work_place(output: str | None) -> Path:
     if path.name in ("", ".."):
         path = Path(os.path.abspath(path))
     return path.with_name(f"{path.name}.neardup-work")
+
+
+def placed(run: RunOptions, place: Path) -> RunOptions:
+    """The options of a run whose work goes to ``place`` where no workdir is named; an interrupted one is resumed there.
+
+    SpoolError where an interrupted run has left its work there, and it is not to be resumed.
+    """
+    if run.workdir is None and run.resume:
+        return replace(run, workdir=place)
+    if run.workdir is None:
+        _refuse_left_work(place)
+    return run
 
 
 def _refuse_left_work(place: Path) -> None:

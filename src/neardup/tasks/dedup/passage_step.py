@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import numbers
-from neardup.errors import InputError
+from neardup.errors import InputError, SpoolError
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Task
-from neardup.params import Normalize
+from neardup.params import Normalize, RunOptions
+from neardup.session import token_of
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup.run import Cleaning
 from neardup.tasks.passages.copies import check_cuttable
@@ -56,8 +57,16 @@ class PassageStep:
         set_ = {name: given[name] for name in ("snap", "min_cut", "min_left") if given[name] is not None}
         return cls(length, Cutting(policy, **{"min_cut": length.least_bytes, **set_}))
 
-    def check(self, reader: Reader) -> None:
-        """Raise InputError where texts of the inputs cannot be written back, or not be read twice."""
+    def check(self, reader: Reader, options: RunOptions) -> None:
+        """Raise InputError where texts of the inputs cannot be written back, or not be read twice.
+
+        SpoolError where the work of another run is in the way, which would be found after the search otherwise.
+        """
+        folder = _folder(options)
+        if folder is not None and not options.resume and (folder / MANIFEST).exists():
+            raise SpoolError(
+                f"{folder} holds the work of an interrupted run. Go on with --resume (resume=True), or delete it."
+            )
         if not reader.is_rereadable:
             raise InputError(
                 "passages are looked for in a second reading, and an input can be read once. Save it first."
@@ -83,17 +92,26 @@ def cut_passages(
     run = cleaning.run
     reader = _Remaining(cleaning)
     options = replace(run.options, workdir=None, resume=False)
-    if run.options.workdir is not None:
-        folder = Path(f"{run.space.path}-passages")
+    folder = _folder(run.options)
+    if folder is not None:
         options = replace(options, workdir=folder, resume=run.options.resume and (folder / MANIFEST).exists())
     run.space.release_memory()
     budget = replace(run.space.budget, work=int(SHARE * run.space.budget.work))
-    how: dict[str, Any] = {"task": {"run": run.token}, "budget": budget}
+    how: dict[str, Any] = {
+        "spill_to": Path(f"{run.space.path}-passages"),
+        "task": {"run": token_of(run.space.identity)},
+        "budget": budget,
+    }
     with PassageRun(reader, step.length, options, run.observer, Normalize("none"), **how) as work:
         decide = partial(DecidedCuts, work, step.cutting)
         cleaning.cuts = decide() if in_background is None else in_background(decide)
         cleaning.repeated = work.summary()
         yield
+
+
+def _folder(options: RunOptions) -> Path | None:
+    """The workdir of the step, beside that of the run; None where none is named."""
+    return None if options.workdir is None else Path(f"{Path(options.workdir).resolve()}-passages")
 
 
 class _Remaining(Reader):

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.outputs.frames import pandas_frame, polars_frame
 from neardup.tasks.passages.groups import group_table
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.second import second_pass
@@ -47,6 +48,18 @@ class RepeatedPassages:
     def __repr__(self) -> str:
         found = self.summary
         return f"<{found.spans:,} repeated passages in {found.documents:,} documents>"
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The spans, for any library that takes Arrow streams."""
+        return self.spans.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """The spans as a pandas data frame. MissingDependency: pandas is not installed."""
+        return pandas_frame(self.spans)
+
+    def to_polars(self) -> Any:
+        """The spans as a polars data frame. MissingDependency: polars is not installed."""
+        return polars_frame(self.spans)
 
     def cut(
         self, policy: str = "first", *, snap: str = "word", min_cut: int | None = None, min_left: int = 0
@@ -88,9 +101,9 @@ class RepeatedPassages:
 
         >>> import neardup
         >>> line = "the same line in each of them, "
-        >>> found = neardup.passages([line + "one", line + "two", line + "ten"], min_bytes=20)
+        >>> found = neardup.passages([line + "one", line + "six", line + "two"], min_bytes=20)
         >>> found.summary.later_bytes, found.second_pass().later_bytes
-        (63, 0)
+        (62, 0)
         """
         cutting = self._cutting(policy, snap, min_cut, min_left)
         return second_pass(self._run, self._run.cut_documents(cutting), cutting.min_left)

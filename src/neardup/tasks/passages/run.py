@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -51,6 +52,8 @@ class PassageRun:
     """How texts are changed before they are compared."""
     task: dict[str, Any] = field(default_factory=dict)
     """What else must be equal for an interrupted run to go on."""
+    spill_to: Path | None = None
+    """Where to go when memory gets short, if no workdir is named; None: a temporary folder."""
     budget: Budget | None = None
     """Where the run is a step of another: what it may have of the memory. The limits of records are that one's."""
     selection: Selection = field(default_factory=Selection)
@@ -75,7 +78,7 @@ class PassageRun:
     def __enter__(self) -> PassageRun:
         self._templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
-        path = work_path(self.options, self.reader)
+        path = work_path(self.options, self.reader, self.spill_to)
         budget = self.budget or Budget.of(self.options.memory_limit)
         self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
         if self.budget is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -40,9 +41,8 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
         )
     budget = run.space.budget
     budget = replace(budget, work=int(SHARE * budget.work))
-    path = run.space.path
-    assert path is not None, "a run of passages has a folder for its work"
-    space = Space(budget, path.with_name(f"{path.name}-second"), {})
+    assert run.space.path is not None, "a run of passages has a folder for its work"
+    space = Space(budget, Path(f"{run.space.path.resolve()}-second"), {})
     try:
         run.observer.stage("reading again", None, "B")
         with closing(_tasks(run, documents, min_left)) as tasks:
