@@ -333,16 +333,19 @@ class PassageRun:
         length, inputs, offsets = self.length, repeats.documents, repeats.originals.text.offsets
         sizes, selection = np.diff(repeats.text.offsets[: inputs + 1]), self.selection
         spans = passages = holding = 0
-        covered = np.zeros(3, dtype=np.int64)
+        templates = self._template_passages
+        asked = (REPEATED, LATER, IGNORABLE) if templates else (REPEATED, LATER)
+        covered = np.zeros(len(asked), dtype=np.int64)
         for found in whole_documents(repeats.segments(with_ignored=True)):
             is_span = found.kind != IGNORED
             spans += int(np.count_nonzero(is_span))
             passages += int(np.count_nonzero(is_span if selection.is_across else found.kind == FIRST))
-            holding += np.unique(found.document[is_span]).size
+            held = found.document[is_span]
+            holding += int(np.count_nonzero(np.diff(held, prepend=-1)))
             found = in_bytes(repeats, found)
-            covered += [stretches_of(found, kinds).size for kinds in (REPEATED, LATER, IGNORABLE)]
-        repeated, later, ignored = covered.tolist()
-        templates, groups = self._template_passages, self.groups
+            covered += [stretches_of(found, kinds).size for kinds in asked]
+        repeated, later, ignored = [*covered.tolist(), 0][:3]
+        groups = self.groups
         other = {
             "documents": repeats.choice.templates - inputs,
             "bytes": int(offsets[repeats.choice.templates] - offsets[inputs]),
