@@ -111,3 +111,9 @@ def test_a_column_that_can_be_read_once_only_is_refused_before_the_inputs_are_re
     assert by is not None
     with pytest.raises(InputError, match="no columns"):
         by.check(open_inputs(["a text"]))
+
+
+def test_more_groups_than_fit_into_memory_are_refused_with_the_limit_that_would_do(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("neardup.tasks.grouping.NAME_BYTES", 1 << 40)
+    with pytest.raises(InputError, match=r"the names of 2 groups or more need about .* Raise --memory"):
+        neardup.passages({"a/1": "text", "b/2": "text"}, group_by="^.")
