@@ -75,6 +75,15 @@ def test_a_window_in_part_of_a_template_is_found_and_no_byte_of_the_template_is_
     assert left == [texts[0].encode(), f"2{ALPHABET[:20]}".encode()]
 
 
+def test_what_stands_in_a_template_is_ignored_though_it_stands_in_another_collection_too(tmp_path: Path):
+    path = tmp_path / "template.txt"
+    path.write_text(f"{ALPHABET[:18]}!")
+    texts, other = [f"1 {ALPHABET}"], [ALPHABET]
+    assert spans(texts, against=other, ignore=path) == [(0, 5, 28, 0, 3, 1, 1, 1)]
+    wanted = plain.chosen(texts, SPAN, against=other, templates=[path.read_text()])
+    assert wanted == ({(0, i): (plain.OTHER, 1, 1) for i in range(5, 13)}, {(0, 2), (0, 3), (0, 4)})
+
+
 def test_a_share_is_that_of_the_decimal_number():
     sizes = np.array([1, 2, 20, 21, 40, 60, 7])
     assert Selection(min_share=0.05).least_documents(sizes).tolist() == [2, 2, 2, 2, 2, 3, 2]
