@@ -94,6 +94,7 @@ def choices(draw: st.DrawFn) -> Asked:
     if kind == "against":
         parts = draw(st.integers(0, len(rest)))
         how["against"], rest = rest[:parts], rest[parts:]
+        how["against"] += draw(st.lists(st.sampled_from([*how.get("templates", []), b""]), max_size=2))
     if kind == "groups" and rest:
         how["groups"] = draw(st.lists(st.sampled_from("xyz"), min_size=len(rest), max_size=len(rest)))
     if draw(st.booleans()):

@@ -73,6 +73,9 @@ def answers(folder: Path) -> dict[str, Any]:
     many = " ".join(f"word{i}" for i in range(40))  # more than the table of words has room for at first
     words = neardup.passages([*TEXTS, many, many], min_words=4, normalize="casefold", threads=1)
     found["passages of words"] = words.spans.to_pylist()
+    chosen = [text * 3 for text in TEXTS[:8]]
+    for how in ({"against": TEXTS[:3], "min_docs": 2}, {"group_by": "[0-4]$", "min_count": 5}):
+        found[f"passages by {sorted(how)}"] = neardup.passages(chosen, min_bytes=20, threads=1, **how).spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Provenance
@@ -23,6 +24,8 @@ from neardup.tasks.columns.reread import check_column, read_values
 from neardup.types import I32, I64
 
 _OPTION = "group_by"
+NAME_BYTES = 150
+"""Memory for the name of a group, beside its characters."""
 
 
 class ReadRun(Protocol):
@@ -35,6 +38,14 @@ class ReadRun(Protocol):
     @property
     def provenance(self) -> Provenance:
         """Where documents came from."""
+
+
+class SpacedRun(ReadRun, Protocol):
+    """One with a limit of memory."""
+
+    @property
+    def space(self) -> Space:
+        """What it may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +110,17 @@ class Groups:
         return counts
 
 
-def group_documents(run: ReadRun, by: GroupBy) -> Groups:
-    """What each document of a run belongs to. Memory: 4 bytes a document, the names, and the values of a column."""
+def group_documents(run: SpacedRun, by: GroupBy) -> Groups:
+    """What each document of a run belongs to. Memory: 4 bytes a document, the names, and the values of a column.
+
+    InputError where there are more names than fit.
+    """
     ids = run.provenance.ids
     rows = np.arange(len(ids), dtype=np.int64)
     of = np.empty(rows.size, dtype=np.int32)
     known: dict[str, int] = {}
     names: list[str | None] = []
+    size = 0
     pieces = [slice(0, rows.size)] if by.column is not None else ids.pieces(rows)
     for piece in pieces:
         shown = shown_ids(run, rows[piece]) if by.pattern is not None else []
@@ -113,7 +128,9 @@ def group_documents(run: ReadRun, by: GroupBy) -> Groups:
             number = len(names) if name is None else known.setdefault(name, len(names))
             if number == len(names):
                 names.append(name)
+                size += NAME_BYTES + len(name or "")
             of[row] = number
+        run.space.need_memory(size, f"the names of {len(names):,} groups or more")
     return Groups(names, of)
 
 

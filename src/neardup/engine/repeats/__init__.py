@@ -2,6 +2,7 @@
 
 text      the texts of all documents, end to end, in memory or in a file
 find      anchors of windows, grouped by key, become pieces; pieces become segments, in the order of the text
+choice    which windows count: of a group, at enough places, of another collection, in no template
 
 The kernels say how it is done (``kernels.anchors``, ``kernels.repeats``, ``kernels.segments``); what becomes of the
 segments is in ``stages.repeats``. What *two* given texts share is another question: ``stages.passages``.

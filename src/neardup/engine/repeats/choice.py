@@ -50,11 +50,11 @@ class Choice:
         return found[0], found[1]
 
     def grouped(self, members: I64, starts: I64, documents: I64) -> tuple[I64, I64, I64]:
-        """Groups of members, by key, with foreign members first, divided by the groups of their documents.
+        """Groups of members, by key, divided by the groups of their documents; in each they rise.
 
         ``members`` are places in ``documents``; group g is ``members[starts[g] : starts[g + 1]]``, as it is in what is
         returned: members, starts, and the fewest documents of each group (int64). Foreign members are in each of the
-        groups that a key's are divided into. Members of a group stay in order, O(n log n).
+        groups that a key's are divided into. O(n log n).
         """
         key = np.repeat(np.arange(starts.size - 1), np.diff(starts))
         document = documents[members]
@@ -69,6 +69,6 @@ class Choice:
         again = np.repeat(np.arange(foreign.size), times)
         at = np.arange(again.size) - np.repeat(np.cumsum(times) - times, times)
         joined, joined_of = np.concatenate((foreign[again], own)), np.concatenate((first[again] + at, of))
-        order = np.argsort(joined_of, kind="stable")
+        order = np.lexsort((joined, joined_of))
         bounds = np.searchsorted(joined_of[order], np.arange(parts.size + 1))
         return joined[order], bounds, self.min_documents[parts % self.min_documents.size]

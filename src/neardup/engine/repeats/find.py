@@ -293,12 +293,14 @@ def _pieces_of(
     sizes = (kept[:, 1] & anchoring.LOW).astype(np.int64) + window.span
     data, at = text.around(places, sizes)
     documents = np.searchsorted(text.offsets, places, side="right") - 1
-    first = int(np.searchsorted(documents, choice.inputs))  # foreign rows come before all others
+    first, templates = np.searchsorted(documents, [choice.inputs, choice.templates]).tolist()
     weights[first:] = 0
-    if first < documents.size:
-        kept = np.roll(kept, -first, axis=0)
-        at, documents, weights = np.roll(at, -first), np.roll(documents, -first), np.roll(weights, -first)
-        rank = (rank - first) % rank.size
+    if first < documents.size:  # templates come before all others, then the other collection
+        order = np.concatenate([np.arange(*ends) for ends in ((templates, rank.size), (first, templates), (0, first))])
+        kept, at, documents, weights = kept[order], at[order], documents[order], weights[order]
+        new_rank = np.empty_like(order)
+        new_rank[order] = np.arange(order.size)
+        rank = new_rank[rank]
     if choice.groups.size or first < documents.size:
         rank, starts, least = choice.grouped(rank, starts, documents)
     else:

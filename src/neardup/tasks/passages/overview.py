@@ -25,8 +25,9 @@ def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
     """The passages with the most bytes in all their places together, as JSON values.
 
     A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (places of the
-    window that has most), ``documents``, and ``opening``, its first characters as one line. Where the inputs are held
-    against another collection, that place is in this, and ``bytes`` are those of the longest span of it.
+    window that has most), ``documents``, and ``opening``, its first characters as one line; with groups ``group``
+    too. Where the inputs are held against another collection, that place is in this, and ``bytes`` are those of the
+    heaviest span of it.
     """
     if run.selection.is_across:
         return _top_across(run, most)
@@ -52,6 +53,8 @@ def _told(run: PassageRun, row: int, start: int, size: int, count: int, document
     piece = text.piece(begin, begin + min(size, 8 * _OPENING)).tobytes()
     opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
     facts = {"start_byte": start, "bytes": size, "count": count, "documents": documents, "opening": opening}
+    if run.groups is not None:
+        facts["group"] = run.groups.names[run.groups.of[row]]
     return {"id": _name(run, row), **facts}
 
 

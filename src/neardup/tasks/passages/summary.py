@@ -84,15 +84,17 @@ def summarize(
     ``templates``: passages of templates, and how many of them were too short.
     """
     spans = passages = holding = 0
-    covered = np.zeros(3, dtype=np.int64)
+    asked = (REPEATED, LATER, IGNORABLE) if templates[0] else (REPEATED, LATER)
+    covered = np.zeros(len(asked), dtype=np.int64)
     for part in whole_documents(segments):
         is_span = part.kind != IGNORED
         spans += int(np.count_nonzero(is_span))
         passages += int(np.count_nonzero(is_span if selection.is_across else part.kind == FIRST))
-        holding += np.unique(part.document[is_span]).size
+        held = part.document[is_span]
+        holding += int(np.count_nonzero(np.diff(held, prepend=-1)))
         found = in_bytes(repeats, part)
-        covered += [stretches_of(found, kinds).size for kinds in (REPEATED, LATER, IGNORABLE)]
-    repeated, later, ignored = covered.tolist()
+        covered += [stretches_of(found, kinds).size for kinds in asked]
+    repeated, later, ignored = [*covered.tolist(), 0][:3]
     inputs, offsets = repeats.documents, repeats.originals.text.offsets
     behind = repeats.choice.templates
     against = {"documents": behind - inputs, "bytes": int(offsets[behind] - offsets[inputs])}
