@@ -86,6 +86,12 @@ def _find_document(offsets, place):
 
 
 @part
+def _begins_document(offsets, place):
+    """Whether a document begins at a place. Windows of one unit on both sides of it are equal to no stretch."""
+    return offsets[_find_document(offsets, place)] == place
+
+
+@part
 def _close(state, span, out, used):
     """Write the open segment."""
     if not state[OPEN]:
@@ -157,8 +163,9 @@ def _settle(pages, unit, span, offsets, state, out, used):
         and state[DOCUMENT] == state[S_DOCUMENT]
         and state[KIND] == state[S_KIND]
     )
+    goes_on = goes_on and state[S_LAST] - state[SHIFT] + span <= state[SOURCE_END]
     if goes_on and state[SHIFT] != state[S_SHIFT]:
-        goes_on = state[STAGE] == 0 and state[S_LAST] - state[SHIFT] + span <= state[SOURCE_END]
+        goes_on = state[STAGE] == 0
         if goes_on:
             same = _test(pages, unit, span, state, state[S_BEGIN], state[SHIFT])
             if same < 0:
@@ -243,6 +250,7 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
                 and state[S_DOCUMENT] == document
                 and state[S_KIND] == kind
                 and state[S_SHIFT] == begin - source
+                and (span > 1 or kind != OTHER or not _begins_document(offsets, source))
             )
             if is_one:
                 state[S_LAST] = begin + more
