@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neardup.cli.summary import labelled, left_out, listed_faults
+from neardup.cli.summary import labelled, left_out, listed_faults, preset_rows
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.shown import counted, duration, megabytes, percent, shown
 
 WARNING = "WARNING"
 """How the line begins that says that nothing was found."""
+_KINDS = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
 SHOWN = 5
 """Passages and documents that are told."""
 
@@ -44,17 +45,30 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             rows += _cut_rows(summary["cut"], size)
     else:
         rows.append((WARNING, f"no passage of {least} or more stands at two places. {_cure(summary)}"))
+    rows += preset_rows(summary["preset"])
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
 def _least(summary: Mapping[str, Any]) -> str:
     """The length of the shortest passage."""
-    kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
-    length = next(counted(summary[name], unit) for name, unit in kinds if summary[name] is not None)
+    if summary["unit"] is not None:
+        return _least_run(summary)
+    length = next(counted(summary[name], unit) for name, unit in _KINDS if summary[name] is not None)
     return length if summary["normalize"] == "none" else f"{length} of normalised text"
 
 
+def _least_run(summary: Mapping[str, Any]) -> str:
+    """The shortest run of units."""
+    runs = counted(summary["span"], summary["unit"])
+    for name, kind in _KINDS:
+        if summary[name] is not None:
+            runs += f" of at least {counted(summary[name], kind)}"
+    return runs if summary["normalize"] == "none" else f"{runs}, normalised"
+
+
 def _cure(summary: Mapping[str, Any]) -> str:
+    if summary["unit"] is not None:
+        return f"If you expected some, give fewer {summary['unit']}s with --span, or look at what --text reads."
     if summary["too_short"] == summary["documents"]:
         return "All documents are shorter than that: give a smaller length, or look at what --text reads."
     return "If you expected some, give a smaller length, or look at what --text reads."
@@ -79,7 +93,9 @@ def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
 
 
 def _cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
-    how = f"by the policy {cut['policy']}, to whole {cut['snap']}s" if cut["snap"] != "char" else cut["policy"]
+    how = f"by the policy {cut['policy']}"
+    if cut["snap"] not in ("char", "unit"):
+        how += f", to whole {cut['snap']}s"
     rows = [
         ("cut", f"{percent(cut['bytes'], size)} of the text, out of {counted(cut['documents'], 'document')}, {how}"),
     ]

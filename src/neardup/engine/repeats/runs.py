@@ -50,7 +50,7 @@ S32, LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class WholeUnits:
     """What a unit is, and which are compared."""
 
     unit: str
@@ -84,7 +84,7 @@ class _Divided(NamedTuple):
 
 def find_runs(
     tasks: Iterator[Callable[[], Batch]],
-    units: Units,
+    units: WholeUnits,
     span: int,
     *,
     total_bytes: int | None,
@@ -141,7 +141,7 @@ def find_runs(
     return _Numbering(units, originals, ends.array, threads, space).repeats(found, numbers, span)
 
 
-def _divide(documents: Documents, units: Units, key: Key) -> _Divided:
+def _divide(documents: Documents, units: WholeUnits, key: Key) -> _Divided:
     """The units of a block, and the hash of each that is compared."""
     if int(np.diff(documents.offsets).max(initial=0)) >= PLACES:
         raise InputError(f"a document has 4 GB or more, too many to be divided into {units.unit}s. Divide it.")
@@ -171,7 +171,7 @@ def _partitions(name: str, width: int, parts: int, share: float, space: Space) -
 class _Numbering:
     """Numbers of units, of pairs of these, and so on. The number of a run is the place where it stands first."""
 
-    def __init__(self, units: Units, originals: Originals, offsets: I64, threads: int, space: Space) -> None:
+    def __init__(self, units: WholeUnits, originals: Originals, offsets: I64, threads: int, space: Space) -> None:
         """``offsets`` (int64[n + 1]): the first unit of each document."""
         self._units = units
         self._originals = originals

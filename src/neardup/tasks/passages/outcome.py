@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Cutting, Length
 from neardup.tasks.passages.summary import PassageSummary
+from neardup.tasks.passages.unit_runs import cutting_of
 
 
 class RepeatedPassages:
@@ -19,9 +19,10 @@ class RepeatedPassages:
     It keeps the texts, in memory or in a temporary file, for ``cut``; the file goes with it, or with ``close``.
     """
 
-    def __init__(self, run: PassageRun) -> None:
-        """Take over a run that has begun."""
+    def __init__(self, run: PassageRun, policy: str = "first") -> None:
+        """Take over a run that has begun; ``policy`` is the default of ``cut``."""
         self._run = run
+        self._policy = policy
         self._end = weakref.finalize(self, run.__exit__, None, None, None)
         self.spans: pa.Table = run.spans().read_all()
         """One row a span, in the order of the input:
@@ -40,17 +41,19 @@ class RepeatedPassages:
         return f"<{found.spans:,} repeated passages in {found.documents:,} documents>"
 
     def cut(
-        self, policy: str = "first", *, snap: str = "word", min_cut: int | None = None, min_left: int = 0
+        self, policy: str | None = None, *, snap: str | None = None, min_cut: int | None = None, min_left: int = 0
     ) -> pa.Table:
         """The texts without repeated passages: a table of id, text and cut_bytes, in the order of the input.
 
         Args:
             policy: ``first``: every passage still stands whole at its first place; ``first-greedy``: more is cut, and a
                 passage that overlaps with an earlier one may be lost everywhere; ``none``: no copy stays;
-                ``other-documents``: as ``first``, but what is repeated inside one document only is left there.
-            snap: to what a cut is moved inward: ``char``, ``word``, ``line`` or ``sentence``.
+                ``other-documents``: as ``first``, but what is repeated inside one document only is left there. When
+                None that of the ``preset``, else ``first``.
+            snap: to what a cut is moved inward: ``char``, ``word`` (when None), ``line`` or ``sentence``. Not with
+                ``unit``: a line, sentence or paragraph is cut whole, with the white space on one side.
             min_cut: bytes of the shortest cut; when None ``min_bytes`` or ``min_chars``, or two less one a word of
-                ``min_words``.
+                ``min_words``; 0 with ``unit``.
             min_left: texts of which something was cut and fewer characters are left are not in the table.
 
         Raises:
@@ -62,9 +65,9 @@ class RepeatedPassages:
         >>> found.cut()["text"].to_pylist()[1]
         'A play'
         """
-        shortest = Length.of(self.summary.min_bytes, self.summary.min_words, self.summary.min_chars)
-        least = shortest.least_bytes if min_cut is None else min_cut
-        table = self._run.texts(Cutting(policy, snap, least, min_left)).read_all()
+        chosen = self._policy if policy is None else policy
+        cutting = cutting_of(self._run.length, chosen, snap=snap, min_cut=min_cut, min_left=min_left)
+        table = self._run.texts(cutting).read_all()
         kept: Any = table.filter(pc.field("is_kept"))
         return kept.drop_columns(["is_kept"])
 

@@ -9,18 +9,22 @@ from typing import Any
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import InputOptions, Normalize, RunOptions
+from neardup.params import InputOptions, Normalize, Preset, RunOptions, preset_options, with_preset
 from neardup.tasks.passages.outcome import RepeatedPassages
 from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Length
+from neardup.tasks.passages.unit_runs import length_of
 from neardup.watching import watched
 
 
 @hinted
 @watched
+@with_preset
 def passages(
     inputs: Any,
     *,
+    preset: str | Preset | None = None,
+    unit: str | None = None,
+    span: int | None = None,
     min_bytes: int | None = None,
     min_words: int | None = None,
     min_chars: int | None = None,
@@ -45,13 +49,21 @@ def passages(
     found, and each is compared unit for unit: no hash decides. The answer is the same for any ``threads``, ``block``
     and ``memory``. Which place is the first goes by the order of the input. Time grows with the bytes of the text.
 
+    With ``unit`` whole lines, sentences or paragraphs are compared instead: every run of ``span`` of them that stands at
+    two or more places is found. Units are trimmed of white space, and each is normalised by itself.
+
     Args:
         inputs: as for ``find``.
+        preset: what a known pipeline did, ``c4``, ``c4-lines`` or ``ccnet``, in place of the defaults: unit, span,
+            normalisation and the policy of ``cut``. What is given beside it wins.
+        unit: ``line`` (to a line break), ``sentence`` (needs ``neardup[sentences]``) or ``paragraph`` (to a blank line).
+        span: units that stand one behind the other, from 1 to 1,000; 1 when None. Only with ``unit``.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
             characters. From 16 to 65,536; 100 when none of the three is given.
         min_words: words instead, from 4 to 65,536: runs of letters, marks and numbers. What stands between words is
             not compared; a span is from the first word to the last. The distinct words are held in memory.
-        min_chars: characters (code points) instead, from 16 to 65,536.
+        min_chars: characters (code points) instead, from 16 to 65,536. With ``unit`` one of the three says how large a
+            unit must be, from 1, to count: a smaller one is part of no run.
         normalize: what is compared, as for ``find``, such as ``nfc,casefold,space``; ``none`` leaves texts as they are.
             Lengths are of the normalised text; spans and cuts are places in the text as it was read.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
@@ -63,6 +75,7 @@ def passages(
         RepeatedPassages with the Arrow table ``spans``, a ``summary`` and ``cut``, which gives the texts without them.
 
     Raises:
+        MissingDependency: sentences are asked for, and the library that finds them is not installed.
         InputError: an option, a file or a record cannot be used, or the copies of one passage need more memory than
             the limit; the message names it and the cure.
         SpoolError: the folder for the work on disk cannot be used.
@@ -77,14 +90,15 @@ def passages(
     reader = open_inputs(inputs, InputOptions.of(given))
     run = PassageRun(
         reader,
-        Length.of(min_bytes, min_words, min_chars),
+        length_of(unit=unit, span=span, min_bytes=min_bytes, min_words=min_words, min_chars=min_chars),
         RunOptions.of({**given, "resume": False}),
         observer or Silent(),
         Normalize.parse(normalize),
     )
     run.__enter__()
     try:
-        return RepeatedPassages(run)
+        policy = preset_options(preset.name)["cut"] if isinstance(preset, Preset) else "first"
+        return RepeatedPassages(run, policy)
     except BaseException:
         run.__exit__(None, None, None)
         raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
+from neardup.engine.repeats.runs import WholeUnits, find_runs
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.inputs.names import Provenance
@@ -34,6 +35,8 @@ from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documen
 from neardup.tasks.passages.settings import UNCHANGED, Cutting, Length
 from neardup.tasks.passages.spans import span_table
 from neardup.tasks.passages.summary import Counts, PassageSummary
+from neardup.tasks.passages.unit_runs import UnitRuns
+from neardup.types import Batch
 
 
 @dataclass(slots=True)
@@ -41,8 +44,8 @@ class PassageRun:
     """A run that is set up. A context manager: what it has on disk goes when the block ends."""
 
     reader: Reader
-    length: Length
-    """Of the shortest stretch."""
+    length: Length | UnitRuns
+    """Of the shortest stretch, or the units that are compared whole."""
     options: RunOptions = field(default_factory=RunOptions)
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
@@ -56,7 +59,7 @@ class PassageRun:
     @property
     def shortest(self) -> dict[str, Any]:
         """The length of the shortest passage, and what is compared, as options."""
-        return {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
+        return {**self.length.options, "normalize": str(self.normalize)}
 
     def __enter__(self) -> PassageRun:
         budget = Budget.of(self.options.memory_limit)
@@ -77,19 +80,24 @@ class PassageRun:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
-            threads, length = self.options.workers, self.length
-            with closing(self.reader.tasks(threads)) as tasks:
-                self._repeats = find_repeats(
-                    tasks,
-                    Window.of(length.kind, length.units),
-                    units=Units(length.kind, self.normalize, self.space),
-                    total_bytes=self.reader.total_bytes,
-                    threads=threads,
-                    names=self.provenance,
-                    observer=self.observer,
-                    space=self.space,
-                )
+            with closing(self.reader.tasks(self.options.workers)) as tasks:
+                self._repeats = self._found(tasks)
         return self._repeats
+
+    def _found(self, tasks: Iterator[Callable[[], Batch]]) -> Repeats:
+        length = self.length
+        how: dict[str, Any] = {
+            "total_bytes": self.reader.total_bytes,
+            "threads": self.options.workers,
+            "names": self.provenance,
+            "observer": self.observer,
+            "space": self.space,
+        }
+        if isinstance(length, UnitRuns):
+            whole = WholeUnits(length.unit, self.normalize, length.kind, length.least or 1)
+            return find_runs(tasks, whole, length.units, **how)
+        units = Units(length.kind, self.normalize, self.space)
+        return find_repeats(tasks, Window.of(length.kind, length.units), units=units, **how)
 
     def segments(self) -> KeptSegments:
         """All segments; walked once."""
@@ -126,9 +134,7 @@ class PassageRun:
             bytes=repeats.originals.text.size,
             bad=self.provenance.bad,
             **asdict(Counts.of(repeats, self.segments())),
-            min_bytes=length.units if length.kind == "byte" else None,
-            min_words=length.units if length.kind == "word" else None,
-            min_chars=length.units if length.kind == "char" else None,
+            **{name: length.options.get(name) for name in ("unit", "span", "min_bytes", "min_words", "min_chars")},
             normalize=str(self.normalize),
             seconds=round(time.perf_counter() - self.begin, 4),
         )

@@ -22,7 +22,7 @@ class PassageSummary:
 
     documents: int
     too_short: int
-    """Documents that are shorter than the shortest stretch, and hold no passage."""
+    """Documents that are shorter than the shortest stretch or run, and hold no passage."""
     bytes: int
     bad: int
     """Records left out because they could not be used."""
@@ -33,10 +33,15 @@ class PassageSummary:
     """Bytes of text in spans, each counted once."""
     later_bytes: int
     """Bytes in spans that stood before, each counted once."""
+    unit: str | None
+    """``line``, ``sentence`` or ``paragraph`` where whole units are compared, else None."""
+    span: int | None
+    """Units of the shortest run."""
     min_bytes: int | None
     min_words: int | None
     min_chars: int | None
-    """Units of the shortest stretch; one of the three, and None of the others."""
+    """Length of the shortest stretch, or of the shortest unit that counts: one of the three, or none of them where whole
+    units are compared; None of the others."""
     normalize: str
     seconds: float
     version: str = __version__
