@@ -73,6 +73,9 @@ def answers(folder: Path) -> dict[str, Any]:
     many = " ".join(f"word{i}" for i in range(40))  # more than the table of words has room for at first
     words = neardup.passages([*TEXTS, many, many], min_words=4, normalize="casefold", threads=1)
     found["passages of words"] = words.spans.to_pylist()
+    lines = neardup.passages(["\n".join(TEXTS[:4]), "\r\n".join(TEXTS[2:6])], unit="line", span=2, threads=1)
+    found["passages of lines"] = lines.spans.to_pylist(), lines.cut().to_pylist()
+    found["passages of sentences"] = neardup.passages(TEXTS * 2, unit="sentence", threads=1).spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

@@ -59,8 +59,8 @@ UNITS = ("line", "sentence", "paragraph")
 @click.option(
     "--unit",
     type=click.Choice(UNITS),
-    help="Compare whole lines, sentences or paragraphs: a passage is then a run of --span of them. A paragraph ends at a"
-    " blank line. Sentences need neardup[sentences].  [default: passages begin and end anywhere]",
+    help="Compare whole lines, sentences or paragraphs: a passage is then a run of --span of them. A paragraph ends at"
+    " a blank line. Sentences need neardup[sentences].  [default: passages begin and end anywhere]",
 )
 @click.option(
     "--span",
@@ -73,15 +73,15 @@ UNITS = ("line", "sentence", "paragraph")
     type=options.whole("min-bytes", 1, 1 << 16),
     metavar="N",
     help="Bytes of the shortest passage, in UTF-8, from 16: 100 are about 17 English words, or 33 Chinese characters."
-    " With --unit this and the next two say how large a unit must be, from 1, to count.  [default: 100, without the next"
-    " two and --unit]",
+    " With --unit this and the next two say how large a unit must be, from 1, to count.  [default: 100, without the"
+    " next two and --unit]",
 )
 @click.option(
     "--min-words",
     type=options.whole("min-words", 1, 1 << 16),
     metavar="N",
-    help="Words instead, from 4: runs of letters, marks and numbers. What stands between words is not compared, and a passage"
-    " is from its first word to its last.",
+    help="Words instead, from 4: runs of letters, marks and numbers. What stands between words is not compared, and a"
+    " passage is from its first word to its last.",
 )
 @click.option(
     "--min-chars",
@@ -94,8 +94,8 @@ UNITS = ("line", "sentence", "paragraph")
     type=options.Checked("steps", Normalize.parse),
     metavar="STEPS",
     default="none",
-    help="What is compared, as for neardup find, such as nfc,casefold,space; each unit by itself. Lengths are of the normalised text, and"
-    " spans and cuts are places in the text as it was read.",
+    help="What is compared, as for neardup find, such as nfc,casefold,space; each unit by itself. Lengths are"
+    " of the normalised text, and spans and cuts are places in the text as it was read.",
 )
 @click.option(
     "--output",
@@ -116,8 +116,8 @@ UNITS = ("line", "sentence", "paragraph")
 @click.option(
     "--snap",
     type=click.Choice(SNAPS),
-    help="To what a cut is moved inward, so that no word, line or sentence is cut in two. Not with --unit: units are cut"
-    " whole, with the white space on one side.  [default: word]",
+    help="To what a cut is moved inward, so that no word, line or sentence is cut in two. Not with --unit: units are"
+    " cut whole, with the white space on one side.  [default: word]",
 )
 @click.option(
     "--min-cut",
@@ -174,8 +174,8 @@ def passages(
     """Find the passages that stand at two or more places of a collection, and cut the copies.
 
     A passage is a stretch of at least --min-bytes bytes inside one document, or of so many words or characters; or,
-    with --unit, a run of whole lines, sentences or paragraphs. All that repeat are found, and compared byte for byte, or
-    unit for unit: in one document or in several, whatever stands around them. Which place is the first goes by the
+    with --unit, a run of whole lines, sentences or paragraphs. All that repeat are found, and compared byte for byte,
+    or unit for unit: in one document or in several, whatever stands around them. Which place is the first goes by the
     order of the input.
 
     INPUT is as for neardup find. The table has one row for each span: id, start and end (characters; bytes too), an

@@ -59,11 +59,10 @@ def _least(summary: Mapping[str, Any]) -> str:
 
 def _least_run(summary: Mapping[str, Any]) -> str:
     """The shortest run of units."""
-    runs = counted(summary["span"], summary["unit"])
-    for name, kind in _KINDS:
-        if summary[name] is not None:
-            runs += f" of at least {counted(summary[name], kind)}"
-    return runs if summary["normalize"] == "none" else f"{runs}, normalised"
+    unit = summary["unit"] if summary["normalize"] == "none" else f"normalised {summary['unit']}"
+    runs = counted(summary["span"], unit)
+    least = [counted(summary[name], kind) for name, kind in _KINDS if summary[name] is not None]
+    return f"{runs} ({least[0]} at least)" if least else runs
 
 
 def _cure(summary: Mapping[str, Any]) -> str:

@@ -105,8 +105,9 @@ class Normalize:
     """How a text is changed before it is cut into shingles; the order of steps is fixed.
 
     ``form`` is ``none``, ``nfc`` or ``nfkc``. Then, where asked for: ``casefold`` (Unicode full case folding,
-    followed by the form again), ``digits`` (every decimal digit becomes 0), ``punct`` (every character of Unicode category P* is dropped),
-    ``space`` (a run of white space becomes one space, none at the ends), ``strip`` (all white space is dropped).
+    followed by the form again), ``digits`` (every decimal digit, of Unicode category Nd, becomes 0), ``punct`` (every
+    character of Unicode category P* is dropped), ``space`` (a run of white space becomes one space, none at the ends),
+    ``strip`` (all white space is dropped).
     """
 
     form: str

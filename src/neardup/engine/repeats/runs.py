@@ -121,7 +121,9 @@ def find_runs(
         observer.advance(batch.consumed)
         at = int(ends.array[-1])
         if at + divided.bounds.shape[0] >= PLACES:
-            raise InputError(f"the collection has more than {PLACES / 1e9:.1f} billion {units.unit}s. Give it in parts.")
+            raise InputError(
+                f"the collection has more than {PLACES / 1e9:.1f} billion {units.unit}s. Give it in parts."
+            )
         divided.rows[:, 1] += np.uint64(at)
         found.add(divided.rows, divided.starts)
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
@@ -285,7 +287,8 @@ class _Numbering:
         at = texts.data.ctypes.data + texts.offsets
         found = np.empty(left.size, dtype=np.bool_)
         equal_bytes(at[a], at[b], np.minimum(sizes[a], sizes[b]), found)
-        return found & (sizes[a] == sizes[b])
+        found &= sizes[a] == sizes[b]
+        return found
 
     def _texts(self, units: I64) -> Documents:
         """The texts of some units, rising, as they are compared."""

@@ -73,13 +73,17 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
 
 def is_long(texts: Documents, kind: str, least: int) -> Mask:
     """Which texts have ``least`` or more of a ``kind``: ``byte``, ``char`` or ``word`` (letters, marks and numbers)."""
-    if kind == "byte":
-        return np.diff(texts.offsets) >= least
+    ends = texts.offsets if kind == "byte" else _counted(texts, is_word=kind == "word")
+    found: Mask = np.diff(ends) >= least
+    return found
+
+
+def _counted(texts: Documents, *, is_word: bool) -> I64:
+    """int64[n + 1]: the characters, or words, that begin before each text and before the end of the last."""
     data = texts.data[texts.offsets[0] : texts.offsets[-1]]
-    begins = starts_of((data & 0xC0 != 0x80).astype(np.int64))
-    at = begins[texts.offsets - texts.offsets[0]]
-    if kind == "char":
-        return np.diff(at) >= least
+    at: I64 = starts_of((data & 0xC0 != 0x80).astype(np.int64))[texts.offsets - texts.offsets[0]]
+    if not is_word:
+        return at
     codes = np.frombuffer(data.tobytes().decode("utf-8", "replace").encode("utf-32-le"), dtype="<u4")
     letters = Hasher.private(Shingle("word", 1)).params.letters
     is_letter = (letters[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.bool_)
@@ -87,4 +91,5 @@ def is_long(texts: Documents, kind: str, least: int) -> Mask:
     is_first[1:] &= ~is_letter[:-1]
     heads = at[:-1][at[:-1] < codes.size]
     is_first[heads] = is_letter[heads]
-    return np.diff(starts_of(is_first.astype(np.int64))[at]) >= least
+    words: I64 = starts_of(is_first.astype(np.int64))[at]
+    return words

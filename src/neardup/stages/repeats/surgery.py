@@ -3,8 +3,8 @@
 A sentence ends behind ``.``, ``!``, ``?`` or ``…`` before white space or the end of the text, behind ``。``, ``！`` or
 ``？`` anywhere, each with the quotes and brackets that close there, and at an empty line. An abbreviation counts as an
 end: the cut is then larger by the words before it than whole sentences would be, never larger than what is repeated.
-It needs no library, so that a cut does not depend on what is installed; the sentences that are units themselves are those
-of ``splitting``, which knows abbreviations.
+It needs no library, so that a cut does not depend on what is installed; sentences that are compared whole are those of
+``splitting``, which knows abbreviations.
 
 Cuts of whole units (``UNIT``) take the white space on one side along.
 """
@@ -119,7 +119,7 @@ def _to_words(text: bytes, start: int, end: int) -> Span:
 
 
 def _with_white_space(text: bytes, start: int, end: int) -> Span:
-    """A cut of whole units, and of the white space before and behind it all but what is to stand between its neighbours.
+    """A cut of whole units, and of the white space on both sides all but what is to stand between its neighbours.
 
     That is the side with more line breaks, of equal ones that before; and what indents the unit behind stays. At the
     begin and at the end of the text what stands there stays. If nothing else is left, all goes.

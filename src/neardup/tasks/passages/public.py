@@ -49,14 +49,15 @@ def passages(
     found, and each is compared unit for unit: no hash decides. The answer is the same for any ``threads``, ``block``
     and ``memory``. Which place is the first goes by the order of the input. Time grows with the bytes of the text.
 
-    With ``unit`` whole lines, sentences or paragraphs are compared instead: every run of ``span`` of them that stands at
-    two or more places is found. Units are trimmed of white space, and each is normalised by itself.
+    With ``unit`` whole lines, sentences or paragraphs are compared instead: every run of ``span`` of them that stands
+    at two or more places is found. Units are trimmed of white space, and each is normalised by itself.
 
     Args:
         inputs: as for ``find``.
         preset: what a known pipeline did, ``c4``, ``c4-lines`` or ``ccnet``, in place of the defaults: unit, span,
             normalisation and the policy of ``cut``. What is given beside it wins.
-        unit: ``line`` (to a line break), ``sentence`` (needs ``neardup[sentences]``) or ``paragraph`` (to a blank line).
+        unit: ``line`` (to a line break), ``paragraph`` (to a blank line) or ``sentence``, which needs
+            ``neardup[sentences]``.
         span: units that stand one behind the other, from 1 to 1,000; 1 when None. Only with ``unit``.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
             characters. From 16 to 65,536; 100 when none of the three is given.

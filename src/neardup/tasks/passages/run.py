@@ -134,7 +134,11 @@ class PassageRun:
             bytes=repeats.originals.text.size,
             bad=self.provenance.bad,
             **asdict(Counts.of(repeats, self.segments())),
-            **{name: length.options.get(name) for name in ("unit", "span", "min_bytes", "min_words", "min_chars")},
+            unit=length.options.get("unit"),
+            span=length.options.get("span"),
+            min_bytes=length.options.get("min_bytes"),
+            min_words=length.options.get("min_words"),
+            min_chars=length.options.get("min_chars"),
             normalize=str(self.normalize),
             seconds=round(time.perf_counter() - self.begin, 4),
         )

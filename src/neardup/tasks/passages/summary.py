@@ -40,8 +40,8 @@ class PassageSummary:
     min_bytes: int | None
     min_words: int | None
     min_chars: int | None
-    """Length of the shortest stretch, or of the shortest unit that counts: one of the three, or none of them where whole
-    units are compared; None of the others."""
+    """Length of the shortest stretch, or of the shortest unit that counts: one of the three, or none of them where
+    whole units are compared; None of the others."""
     normalize: str
     seconds: float
     version: str = __version__
