@@ -2,7 +2,7 @@
 
 A line ends at a line break: LF, CR LF or CR. A paragraph ends at a blank line: at white space with two line breaks or
 more. A sentence ends where the library ``sentencex`` says so, by its rules for English, which know the marks that end a
-sentence in some two hundred scripts; and at a blank line. What is nothing but white space is no unit.
+sentence in many scripts; and at a blank line. What is nothing but white space is no unit.
 """
 
 from __future__ import annotations
