@@ -72,6 +72,38 @@ def limit_records(
     limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together, setting=setting)
 
 
+def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:
+    """The limits of ``limit_records`` that a run keeps in its workdir, where an interrupted one must go by its own.
+
+    Where too large records are passed over, a resumed run goes by the limit that it began with: the blocks that it has
+    read, and the answer, depend on it.
+    """
+    if reader.options.on_bad != "skip":
+        return None
+    limits: Sequence[int] = space.state.get("record") or [space.budget.record, space.budget.limit]
+    space.lasting["record"] = limits
+    return limits
+
+
+def work_path(options: RunOptions, reader: Reader, spill_to: Path | None = None) -> Path:
+    """The folder of a run's work on disk: the one that was named, else ``spill_to``, else a temporary one.
+
+    Raises InputError where it cannot be a folder of this machine, or an interrupted run cannot be gone on with.
+    """
+    workdir = options.workdir
+    if workdir is not None and (address := address_of(os.fspath(workdir))) is not None:
+        raise InputError(
+            f"workdir is {address}, and the work of a run is kept in files that are read here and there. "
+            "Name a folder of this machine with --workdir (workdir=)."
+        )
+    path = Path(workdir) if workdir is not None else spill_to
+    if options.resume and path is None:
+        raise InputError("resume needs the workdir of the interrupted run. Name it with --workdir (workdir=).")
+    if options.resume and not reader.is_lasting:
+        raise InputError("a run over standard input or values in memory cannot be resumed. Run it without --resume.")
+    return path or Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
+
+
 @dataclass(slots=True)
 class Run:
     """A run that is set up. A context manager: the workdir goes when the block ends well, and stays when it fails."""
@@ -104,22 +136,10 @@ class Run:
 
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
-        if workdir is not None and (address := address_of(os.fspath(workdir))) is not None:
-            raise InputError(
-                f"workdir is {address}, and the work of a run is kept in files that are read here and there. "
-                "Name a folder of this machine with --workdir (workdir=)."
-            )
+        path = work_path(self.options, self.reader, self.spill_to)
         budget = Budget.of(self.options.memory_limit)
-        path = Path(workdir) if workdir is not None else self.spill_to
-        if resume and path is None:
-            raise InputError("resume needs the workdir of the interrupted run. Name it with --workdir (workdir=).")
-        if resume and not self.reader.is_lasting:
-            raise InputError(
-                "a run over standard input or values in memory cannot be resumed. Run it without --resume."
-            )
         if workdir is not None:
             check_room(self.spec)
-        path = path or Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
         self.stamps = self.reader.stamps()
         identity = {
             "spec_id": self.spec.id,
@@ -132,13 +152,7 @@ class Run:
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)
-        limits = None
-        # where too large records are passed over, a resumed run goes by the limit that it began with: the blocks that
-        # it has read, and the answer, depend on it
-        if self.reader.options.on_bad == "skip":
-            limits = self.space.state.get("record") or [budget.record, budget.limit]
-            self.space.lasting["record"] = limits
-        limit_records(self.reader, budget, self.threads, limits)
+        limit_records(self.reader, budget, self.threads, lasting_limits(self.reader, self.space))
         return self
 
     def __exit__(

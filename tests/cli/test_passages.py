@@ -21,7 +21,7 @@ from neardup.cli import main
 from neardup.cli import passages as command
 from neardup.stages.repeats.policies import POLICIES
 from neardup.stages.repeats.surgery import SNAPS
-from neardup.tasks.passages.copies import CleanCopies
+from neardup.tasks.passages.decided import DecidedCuts
 
 Cli = Callable[..., Result]
 NOTICE = 'All rights are "reserved" by us, everywhere and for all times, café included.'
@@ -280,14 +280,46 @@ def test_what_cannot_be_is_refused_with_a_cure(cli: Cli, args: list[str], messag
 
 def test_a_text_that_changes_while_it_is_read_again_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.jsonl").write_text(jsonl(ROWS))
-    decide = CleanCopies.decide
+    table = DecidedCuts.table
 
-    def change(self: CleanCopies) -> None:
-        decide(self)
+    def change(self: DecidedCuts) -> pa.Table:
         Path("in.jsonl").write_text(jsonl(ROWS).replace("Another", "Changed"))
+        return table(self)
 
-    monkeypatch.setattr(CleanCopies, "decide", change)
+    monkeypatch.setattr(DecidedCuts, "table", change)
     done = cli("in.jsonl", "--min-bytes", "60", "--cut", "first", "-o", "out.jsonl", "--cuts", "cuts.csv")
     assert done.exit_code == 1
     assert "in.jsonl was changed since it was read: the document at 2 is another." in " ".join(done.stderr.split())
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
+
+
+def test_a_second_pass_says_what_still_repeats_in_the_copies(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    options = ("--min-bytes", "60", "--cut", "first", "--snap", "sentence", "-o", "out.jsonl", "--second-pass")
+    done = cli("in.jsonl", *options, "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)["second_pass"]
+    left = neardup.passages("out.jsonl", min_bytes=60).summary.as_dict()
+    assert told == {name: left[name] for name in told}
+    assert "second pass   nothing repeats in the copies any more" in cli("in.jsonl", *options).stderr
+    done = cli("in.jsonl", *options, "--min-bytes", "16", "--min-cut", "200")
+    assert "of the copies still stands at two or more places" in done.stderr
+    assert "--second-pass is for what is cut." in cli("in.jsonl", "--second-pass").stderr
+
+
+def test_the_column_of_the_text_may_be_named(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl([{"body": row["text"], "text": ""} for row in ROWS]))
+    cut(cli, "in.jsonl", "out.jsonl", "--text", "body")
+    assert [json.loads(line)["body"] for line in Path("out.jsonl").read_text().splitlines()] == CUT
+
+
+def test_several_files_of_json_lines_go_to_stdout_as_one_stream(cli: Cli) -> None:
+    """The second has no newline at its end, and the first document of the third goes."""
+    parts = [ROWS[:1], ROWS[1:3], [ROWS[3], ROWS[2]]]
+    for name, rows in zip("xyz", parts, strict=True):
+        Path(f"{name}.jsonl").write_text(jsonl(rows).rstrip("\n") if name == "y" else jsonl(rows))
+    done = cli("x.jsonl", "y.jsonl", "z.jsonl", *("--min-bytes", "60", "--cut", "first", "--snap", "sentence"),
+               *("--min-left", "1", "-o", "-", "-q"))  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows == [ROWS[0], {**ROWS[1], "text": CUT[1]}, ROWS[2], ROWS[2]]

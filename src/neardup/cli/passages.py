@@ -145,9 +145,16 @@ UNITS = ("line", "sentence", "paragraph")
     help="With --cut: file that says of each document that was cut its id, cut_bytes, the characters left, and whether"
     " it was kept.  [default: none is written]",
 )
+@click.option(
+    "--second-pass",
+    is_flag=True,
+    help="With --cut: search the clean copies in the same way, and say how much still repeats in them. A cut brings"
+    " together what stood on its two sides, and one that was moved inward leaves the ends of a passage. Nothing more is"
+    " cut. Takes about as long as the first search of so much text.",
+)
 @options.json_summary
 @options.reading
-@options.together(options.threads, options.memory, options.workdir)
+@options.working
 @options.voices
 def passages(
     *,
@@ -167,6 +174,7 @@ def passages(
     min_left: int,
     spans: str | None,
     cuts: str | None,
+    second_pass: bool,
     reading: InputOptions,
     run: RunOptions,
     voice: forms.Voice,
@@ -192,7 +200,7 @@ def passages(
         cut = None
         preset = replace(preset, options={name: value for name, value in preset.options.items() if name != "cut"})
     if cut is None:
-        for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts")):
+        for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts", "second_pass")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
     from neardup.cli.passages_text import WARNING, passage_closing, passage_lines
     from neardup.cli.targets import write_targets
@@ -200,7 +208,8 @@ def passages(
 
     tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.passages.copies import CleanCopies
+    from neardup.tasks.dedup.cut_copies import check_copies, write_cut_copies
+    from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
     from neardup.tasks.passages.run import PassageRun
     from neardup.tasks.passages.unit_runs import cutting_of, length_of
@@ -211,28 +220,33 @@ def passages(
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
-            work = stack.enter_context(PassageRun(reader, length, run, observer, Normalize.parse(normalize)))
-            copies = None
-            if cut is not None:
+            task = {} if cut is None else {"output": output}
+            steps = Normalize.parse(normalize)
+            work = stack.enter_context(PassageRun(reader, length, run, observer, steps, task))
+            running.note_work(ctx, work.space, reader, files if run.resume else ())
+            decided = again = None
+            if cut is None:
+                observer.in_background(work.find)
+            else:
                 with usage_errors():
                     cutting = cutting_of(length, cut, snap=snap, min_cut=min_cut, min_left=min_left)
-                others = [name for table in tables for name in table.files]
                 with usage_errors():
-                    copies = CleanCopies(work, cutting, str(output), others)
-            observer.in_background(work.find if copies is None else copies.decide)
+                    check_copies(reader, str(output), [name for table in tables for name in table.files])
+                decided = observer.in_background(lambda: DecidedCuts(work, cutting))
+                again = observer.in_background(decided.second_pass) if second_pass else None
         spec = {"command": "passages", **work.shortest, "version": __version__}
-        if copies is not None:
-            spec |= asdict(copies.cutting)
+        if decided is not None:
+            spec |= asdict(decided.cutting)
         together = AtomicFiles()
         try:
             with together:
                 written = [(work.spans(), tables[0])] if tables[0].name is not None else []
-                if copies is not None and tables[1].name is not None:
-                    written.append((copies.table(), tables[1]))
+                if decided is not None and tables[1].name is not None:
+                    written.append((decided.table(), tables[1]))
                 write_targets(written, together, spec=spec, threshold=1.0)
-                if copies is not None:
+                if decided is not None:
                     try:
-                        copies.write(together)
+                        write_cut_copies(work, decided, str(output), together)
                     except BrokenPipeError:
                         if output != STDOUT:
                             raise
@@ -246,8 +260,9 @@ def passages(
             "passed_over": [asdict(each) for each in reader.passed_over],
             "columns": [asdict(each) for each in reader.columns],
             "top_passages": top_passages(work),
-            "most_repeated": losers(work, "first") if copies is None else most_cut(work, [copies.losses()]),
-            "cut": None if copies is None else copies.facts(),
+            "most_repeated": losers(work, "first") if decided is None else most_cut(work, [decided.losses()]),
+            "cut": None if decided is None else decided.facts(),
+            "second_pass": again,
             "seconds": round(time.perf_counter() - begin, 4),
         }
     lines = passage_lines(summary, faults=work.provenance.faults)

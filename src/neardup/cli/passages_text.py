@@ -43,6 +43,8 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
         ]
         if summary["cut"] is not None:
             rows += _cut_rows(summary["cut"], size)
+        if summary["second_pass"] is not None:
+            rows.append(("second pass", _still_repeated(summary["second_pass"])))
     else:
         rows.append((WARNING, f"no passage of {least} or more stands at two places. {_cure(summary)}"))
     rows += preset_rows(summary["preset"])
@@ -104,6 +106,13 @@ def _cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
         more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
         rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
     return rows
+
+
+def _still_repeated(found: Mapping[str, Any]) -> str:
+    if not found["spans"]:
+        return "nothing repeats in the copies any more"
+    share = f"{percent(found['repeated_bytes'], found['bytes'])} of the copies still stands at two or more places"
+    return f"{share}, {percent(found['later_bytes'], found['bytes'])} stood before: {found['spans']:,} spans"
 
 
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from neardup.params import AUTO, LOCAL, ClusterOptions, RunOptions, SearchOption
 if TYPE_CHECKING:
     from neardup.engine.observe import Observer
     from neardup.engine.reading.template import Template
+    from neardup.engine.space import Space
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
     from neardup.session import Run
@@ -128,7 +129,6 @@ def open_run(
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
-    from neardup.spool.manifest import MANIFEST
     from neardup.tasks.plan.decision import decide
 
     if cluster is not None and cluster.engine != LOCAL:
@@ -150,12 +150,21 @@ def open_run(
     how: dict[str, Any] = {"spill_to": place, "task": task, "choice": choice, "template": template}
     how["keep_written"] = keep_written
     with Run(reader, spec, run, **how, preset=search.used_preset, observer=observer) as work:
-        for name in files if run.resume else ():
-            remove_leftovers(name)
-        if reader.is_lasting:
-            path = work.space.path
-            observer.ctx.meta[WORK] = path, lambda: path is not None and (path / MANIFEST).exists()
+        note_work(observer.ctx, work.space, reader, files if run.resume else ())
         yield work
+
+
+def note_work(ctx: click.Context, space: Space, reader: Reader, files: Sequence[str] = ()) -> None:
+    """Where the work of a run is that fails, for the message at its end; what an interrupted one had begun to write
+    into ``files`` is taken away."""
+    from neardup.outputs.write import remove_leftovers
+    from neardup.spool.manifest import MANIFEST
+
+    for name in files:
+        remove_leftovers(name)
+    if reader.is_lasting:
+        path = space.path
+        ctx.meta[WORK] = path, lambda: path is not None and (path / MANIFEST).exists()
 
 
 def _open_clustered(

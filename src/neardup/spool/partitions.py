@@ -87,12 +87,31 @@ class Partitions:
             return np.empty((0, self.width), dtype=np.uint64)
         return np.concatenate(found)
 
+    def keep(self) -> None:
+        """Have all rows in the file, and beside it where the parts of each run begin: a checkpoint makes them last."""
+        assert self._spill is not None, "rows that last need a workdir"
+        self.file_all()
+        starts = self._spill().column(f"{self.name}-runs", np.int64, self.parts + 1)
+        for run in self._runs:
+            starts.append(run.reshape(1, -1))
+
+    def restore(self) -> None:
+        """Become what was kept by an interrupted run."""
+        assert self._spill is not None, "rows that last need a workdir"
+        self._workdir = self._spill()
+        self._file = self._workdir.column(self.name, np.uint64, self.width)
+        starts = self._workdir.column(f"{self.name}-runs", np.int64, self.parts + 1)
+        self._runs = list(starts.slice(0, len(starts)))
+        for run in self._runs:
+            self.sizes += np.diff(run)
+
     def drop(self) -> None:
-        """Forget all rows, and delete the file."""
+        """Forget all rows, and delete the files."""
         self._blocks, self._held, self._runs = [], 0, []
         self.sizes = np.zeros(self.parts, dtype=np.int64)
         if self._file is not None and self._workdir is not None:
-            self._workdir.delete(self.name)
+            for name in self._workdir.names(self.name):
+                self._workdir.delete(name)
             self._file = None
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
+from neardup.engine.repeats.lasting import GROUPED, READ, keep_grouped, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Compared, Key, Units, Window
@@ -129,7 +130,8 @@ def find_repeats(
 
     ``units`` makes of the documents of a batch what is compared; ``names`` sees each batch in order. Equal windows
     are found by comparing texts: ``key`` (by default ``private_key``) decides how fast. The answer is the same for any
-    threads and any limit of memory.
+    threads and any limit of memory. Where the workdir lasts, all goes to files, and an interrupted run goes on behind
+    its last stage, with the key that it began with.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
     and 32 for each piece of what is repeated; what outgrows the budget goes to files. The places of one passage are
@@ -141,6 +143,16 @@ def find_repeats(
     spill = space.scratch if space.path is not None else None
     share = space.budget.share
     anchors = Partitions("anchors", width=2, parts=PARTS, budget=share(ANCHOR_SHARE), spill=spill)
+    if (stage := stage_of(space)) is not None:
+        key, known = restore_read(text, originals, names, space)
+        if stage == READ:
+            anchors.restore()
+            return _group(text, originals, window, known, anchors, key, threads=threads, space=space)
+        return _grouped(text, originals, window, known, space)
+    if space.is_lasting:
+        for each in (text, originals):
+            each.spill()
+        names.spill(space.scratch())
     loops: list[I64] = []
     consumed = 0
 
@@ -176,6 +188,7 @@ def find_repeats(
     text.settle()
     originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
+    keep_read(text, originals, anchors, joined, key, names, space)
     return _group(text, originals, window, joined, anchors, key, threads=threads, space=space)
 
 
@@ -193,9 +206,8 @@ def _group(
     """The pieces of all anchors; these are forgotten then."""
     share = space.budget.share
     chunk = max(LEAST_CHUNK, min(MOST_CHUNK, share(0.1) // 32), -(-text.size // MOST_CHUNKS))
-    chunks = max(1, -(-text.size // chunk))
-    spill = space.scratch if space.path is not None else None
-    pieces = Partitions("pieces", width=4, parts=chunks, budget=share(PIECE_SHARE), spill=spill)
+    pieces = _no_pieces(text, chunk, space)
+    chunks = pieces.parts
     around = 2 * window.span * window.unit if text.is_filed else 0
     most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((threads + 2) * (ROW_BYTES + around))))
     salt = int(key[1] >> np.uint64(1)) | 1
@@ -215,7 +227,23 @@ def _group(
         bounds = np.arange(chunks + 1, dtype=np.uint64) * np.uint64(chunk) << np.uint64(anchoring.MORE)
         pieces.add(found, np.searchsorted(found[:, 0], bounds))
     anchors.drop()
+    keep_grouped(pieces, chunk, space)
     space.release_memory()
+    return Repeats(text, originals, window, loops, pieces, chunk)
+
+
+def _no_pieces(text: EndToEnd, chunk: int, space: Space) -> Partitions:
+    chunks = max(1, -(-text.size // chunk))
+    spill = space.scratch if space.path is not None else None
+    return Partitions("pieces", width=4, parts=chunks, budget=space.budget.share(PIECE_SHARE), spill=spill)
+
+
+def _grouped(text: EndToEnd, originals: Originals, window: Window, loops: I64, space: Space) -> Repeats:
+    """What an interrupted run had grouped; no pieces where it has walked them too, and forgotten."""
+    chunk = int(space.state["chunk"])
+    pieces = _no_pieces(text, chunk, space)
+    if stage_of(space) == GROUPED:
+        pieces.restore()
     return Repeats(text, originals, window, loops, pieces, chunk)
 
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from neardup.engine.repeats.find import Repeats
+from neardup.engine.repeats.lasting import WALKED, stage_of
 from neardup.engine.space import Space
 from neardup.spool import Column, FileColumn, MemoryColumn
 from neardup.stages.repeats.segments import Segments
@@ -24,14 +25,20 @@ class KeptSegments:
     """All segments in the order of the text: 72 bytes each, in memory, and past a share of the budget in a file."""
 
     def __init__(self, repeats: Repeats, space: Space) -> None:
-        """Walk the pieces of ``repeats``, and forget them."""
-        self._column: Column = MemoryColumn(np.int64, len(_FIELDS))
+        """Walk the pieces of ``repeats``, and forget them; or have what an interrupted run had walked."""
+        if space.is_lasting:
+            self._column: Column = space.scratch().column(NAME, np.int64, len(_FIELDS))
+            if stage_of(space) == WALKED:
+                return
+        else:
+            self._column = MemoryColumn(np.int64, len(_FIELDS))
         most = space.budget.share(MEMORY_SHARE)
         for part in repeats.segments():
             self._column.append(np.column_stack([getattr(part, name) for name in _FIELDS]))
             if isinstance(self._column, MemoryColumn) and self._column.nbytes > most and space.path is not None:
                 self._column = _in_file(self._column, space)
         repeats.pieces.drop()
+        space.checkpoint(repeats=WALKED)
         space.release_memory()
 
     def __len__(self) -> int:

@@ -48,6 +48,18 @@ class Originals:
                 column.append(block)
             self._places = column
 
+    def keep(self) -> None:
+        """Have all in files, so that the next checkpoint makes it last."""
+        if self._places is not None:
+            self.spill()
+            self.text.keep()
+
+    def restore(self) -> None:
+        """Become what an interrupted run's was, settled."""
+        if self._places is not None:
+            self.text.restore()
+            self._places = self._space.scratch().column("places", np.uint32, 2)
+
     def settle(self) -> None:
         """No more documents will come."""
         if self._places is not None:

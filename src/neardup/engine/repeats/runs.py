@@ -18,6 +18,7 @@ from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
 from neardup.engine.repeats.find import PARTS, Repeats, private_key
+from neardup.engine.repeats.lasting import WALKED, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import NUMBER, PLACES, Compared, Key, Window
@@ -46,6 +47,7 @@ CHUNK = 1 << 20
 """Units of documents whose runs are looked at together."""
 MOST_CHUNKS = 4096
 MIX = np.uint64(0x9E3779B97F4A7C15)
+_NO_LOOPS: I64 = np.empty((0, 3), dtype=np.int64)
 S32, LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
@@ -97,7 +99,7 @@ def find_runs(
     """Read all batches and find every run of ``span`` units that stands at two or more places.
 
     As ``find_repeats``, with units in place of bytes. The answer is the same for any threads and any limit of memory;
-    ``key`` decides how fast it is found.
+    ``key`` decides how fast it is found. An interrupted run goes on when all runs were found, not before.
 
     Memory: the texts, 12 bytes for each unit, 16 for each that is compared and 24 for each that is repeated; what
     outgrows the budget goes to files. The places of one unit are counted together, ROW_BYTES each: InputError, with the
@@ -108,6 +110,16 @@ def find_runs(
     originals = Originals(space, numbers, are_bytes=False)
     ends = MemoryColumn(np.int64)
     ends.append(np.zeros(1, dtype=np.int64))
+    if (stage := stage_of(space)) is not None:
+        restore_read(numbers, originals, names, space)
+        pieces = _partitions("pieces", 4, max(1, _chunks_of(numbers.offsets).size - 1), REPEATED_SHARE, space)
+        if stage != WALKED:
+            pieces.restore()
+        return _repeats(numbers, originals, pieces, span)
+    if space.is_lasting:
+        numbers.spill()
+        originals.spill()
+        names.spill(space.scratch())
     found = _partitions("units", 2, PARTS, UNITS_SHARE, space)
     consumed = 0
 
@@ -140,7 +152,22 @@ def find_runs(
             names.spill(space.scratch())
             space.release_memory()
     originals.settle()
-    return _Numbering(units, originals, ends.array, threads, space).repeats(found, numbers, span)
+    pieces = _Numbering(units, originals, ends.array, threads, space).pieces(found, numbers, span)
+    if space.is_lasting:
+        keep_read(numbers, originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors
+    return _repeats(numbers, originals, pieces, span)
+
+
+def _repeats(numbers: EndToEnd, originals: Originals, pieces: Partitions, span: int) -> Repeats:
+    return Repeats(numbers, originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, chunk=0)
+
+
+def _chunks_of(offsets: I64) -> I64:
+    """The first document of each part of the collection whose runs are looked at together, and behind the last one."""
+    units = int(offsets[-1])
+    chunk = max(CHUNK, -(-units // MOST_CHUNKS))
+    cuts = np.searchsorted(offsets, np.arange(0, units, chunk), side="right") - 1
+    return np.unique(np.concatenate(([0], cuts, [offsets.size - 1])))
 
 
 def _divide(documents: Documents, units: WholeUnits, key: Key) -> _Divided:
@@ -180,15 +207,15 @@ class _Numbering:
         self._offsets = offsets
         self._threads = threads
         self._space = space
-        chunk = max(CHUNK, -(-int(offsets[-1]) // MOST_CHUNKS))
-        cuts = np.searchsorted(offsets, np.arange(0, int(offsets[-1]), chunk), side="right") - 1
-        self._cuts = np.unique(np.concatenate(([0], cuts, [offsets.size - 1])))
-        """The first document of each chunk, and behind the last one."""
+        self._cuts = _chunks_of(offsets)
         self._bounds = offsets[self._cuts]
         """Their first units."""
 
-    def repeats(self, found: Partitions, numbers: EndToEnd, span: int) -> Repeats:
-        """The runs of ``span`` units, from the hashes of all; ``numbers`` gets those of all units."""
+    def pieces(self, found: Partitions, numbers: EndToEnd, span: int) -> Partitions:
+        """The runs of ``span`` units, from the hashes of all, as ``kernels.segments`` walks them.
+
+        One piece for each that is repeated. ``numbers`` gets those of all units.
+        """
         repeated = self._numbered(found, 1)
         self._write(numbers, repeated)
         length = 1
@@ -198,12 +225,10 @@ class _Numbering:
             repeated.drop()
             length += step
             repeated = self._numbered(longer, length)
-        self._space.release_memory()
-        window = Window(span, NUMBER, 1)
-        loops = np.empty((0, 3), dtype=np.int64)
         pieces = self._pieces(repeated)
         repeated.drop()
-        return Repeats(numbers, self._originals, window, loops, pieces, chunk=0)
+        self._space.release_memory()
+        return pieces
 
     def _chunks(self, repeated: Partitions) -> Iterator[tuple[int, U64]]:
         """Of each chunk what is repeated, by place."""
@@ -324,7 +349,6 @@ class _Numbering:
         return keyed
 
     def _pieces(self, repeated: Partitions) -> Partitions:
-        """What ``kernels.segments`` walks: one piece for each run that is repeated."""
         pieces = _partitions("pieces", 4, repeated.parts, REPEATED_SHARE, self._space)
         for chunk, rows in self._chunks(repeated):
             count, documents = rows[:, 2] >> S32, rows[:, 2] & LOW32

@@ -77,6 +77,20 @@ class EndToEnd:
             column.append(block)
         self._data = column
 
+    def keep(self) -> None:
+        """Have the texts and where they end in files, so that the next checkpoint makes them last."""
+        self.spill()
+        self._space.scratch().column(f"{self._name}-ends", np.int64).append(self._ends.array)
+
+    def restore(self) -> None:
+        """Become what an interrupted run's was, settled."""
+        workdir = self._space.scratch()
+        self._data = workdir.column(self._name, np.uint8)
+        ends = workdir.column(f"{self._name}-ends", np.int64)
+        self._ends.clear()
+        self._ends.append(ends.slice(0, len(ends)))
+        self.settle()
+
     def settle(self) -> None:
         """No more documents will come: make ready what ``around`` and ``pages`` give."""
         if isinstance(self._data, MemoryColumn):

@@ -40,6 +40,7 @@ def passages(
     block: int | None = None,
     memory: int | str | None = None,
     workdir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     observer: Observer | None = None,
     progress: bool = False,
 ) -> RepeatedPassages:
@@ -69,7 +70,10 @@ def passages(
             Lengths are of the normalised text; spans and cuts are places in the text as it was read.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: as for ``find``. Past it texts and work go to disk.
-        workdir: folder for the work on disk; a temporary one when None.
+        workdir: folder to work in from the start, so that a run over files that was killed can be resumed; it is
+            removed with the result. When None, a temporary folder is used if memory gets short.
+        resume: continue the interrupted run whose work is in ``workdir``, behind the last stage that it finished: texts
+            read, repeats grouped, spans known.
         observer, progress: as for ``find``.
 
     Returns:
@@ -79,7 +83,7 @@ def passages(
         MissingDependency: sentences are asked for, and the library that finds them is not installed.
         InputError: an option, a file or a record cannot be used, or the copies of one passage need more memory than
             the limit; the message names it and the cure.
-        SpoolError: the folder for the work on disk cannot be used.
+        SpoolError: the folder for the work on disk cannot be used: another run's, damaged, or its disk is full.
 
     >>> import neardup
     >>> verse = "The quick brown fox jumps over the lazy dog"
@@ -92,7 +96,7 @@ def passages(
     run = PassageRun(
         reader,
         length_of(unit=unit, span=span, min_bytes=min_bytes, min_words=min_words, min_chars=min_chars),
-        RunOptions.of({**given, "resume": False}),
+        RunOptions.of(given),
         observer or Silent(),
         Normalize.parse(normalize),
     )
@@ -100,6 +104,6 @@ def passages(
     try:
         policy = preset_options(preset.name)["cut"] if isinstance(preset, Preset) else "first"
         return RepeatedPassages(run, policy)
-    except BaseException:
-        run.__exit__(None, None, None)
+    except BaseException as error:
+        run.__exit__(type(error), error, error.__traceback__)
         raise

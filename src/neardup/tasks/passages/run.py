@@ -6,17 +6,13 @@ in ``summary``.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
@@ -26,15 +22,16 @@ from neardup.engine.repeats.kept import KeptSegments
 from neardup.engine.repeats.runs import WholeUnits, find_runs
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
+from neardup.errors import InputChanged
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
-from neardup.session import limit_records
+from neardup.session import lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
 from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
 from neardup.tasks.passages.settings import UNCHANGED, Cutting, Length
 from neardup.tasks.passages.spans import span_table
-from neardup.tasks.passages.summary import Counts, PassageSummary
+from neardup.tasks.passages.summary import PassageSummary, summarize
 from neardup.tasks.passages.unit_runs import UnitRuns
 from neardup.types import Batch
 
@@ -50,6 +47,8 @@ class PassageRun:
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
     """How texts are changed before they are compared."""
+    task: dict[str, Any] = field(default_factory=dict)
+    """What else must be equal for an interrupted run to go on."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
@@ -62,41 +61,52 @@ class PassageRun:
         return {**self.length.options, "normalize": str(self.normalize)}
 
     def __enter__(self) -> PassageRun:
+        workdir, resume = self.options.workdir, self.options.resume
+        path = work_path(self.options, self.reader)
         budget = Budget.of(self.options.memory_limit)
-        workdir = self.options.workdir
-        temporary = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
-        path = temporary if workdir is None else Path(workdir)
-        identity = {"command": "passages", **self.shortest, "version": __version__}
-        self.space = Space(budget, path, identity)
-        limit_records(self.reader, budget, self.options.workers)
+        self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
+        limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.space.close(finished=True)
+        is_lasting = self.reader.is_lasting and self.options.workdir is not None
+        # of an input that is another now, nothing can be gone on with
+        self.space.close(finished=error is None or not is_lasting or isinstance(error, InputChanged))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for an interrupted run to go on: all that decides which segments there are, and their
+        names; not what is made of them."""
+        inputs = {"inputs": self.reader.identity(), "reading": self.reader.settings}
+        return {"command": "passages", **self.shortest, "version": __version__, **inputs, **self.task}
+
+    @property
+    def token(self) -> str:
+        """A name for the run that is the same when it is resumed."""
+        return token_of([self.space.identity, str(self.space.path)])
 
     def find(self) -> Repeats:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
             with closing(self.reader.tasks(self.options.workers)) as tasks:
-                self._repeats = self._found(tasks)
+                total, names = self.reader.total_bytes, self.provenance
+                self._repeats = self.search(tasks, total_bytes=total, names=names, space=self.space)
         return self._repeats
 
-    def _found(self, tasks: Iterator[Callable[[], Batch]]) -> Repeats:
+    def search(
+        self, tasks: Iterator[Callable[[], Batch]], *, total_bytes: int | None, names: Provenance, space: Space
+    ) -> Repeats:
+        """What repeats in some texts, with the settings of the run."""
         length = self.length
-        how: dict[str, Any] = {
-            "total_bytes": self.reader.total_bytes,
-            "threads": self.options.workers,
-            "names": self.provenance,
-            "observer": self.observer,
-            "space": self.space,
-        }
+        how: dict[str, Any] = {"total_bytes": total_bytes, "names": names, "space": space}
+        how |= {"threads": self.options.workers, "observer": self.observer}
         if isinstance(length, UnitRuns):
             whole = WholeUnits(length.unit, self.normalize, length.kind, length.least or 1)
             return find_runs(tasks, whole, length.units, **how)
-        units = Units(length.kind, self.normalize, self.space)
+        units = Units(length.kind, self.normalize, space)
         return find_repeats(tasks, Window.of(length.kind, length.units), units=units, **how)
 
     def segments(self) -> KeptSegments:
@@ -126,19 +136,5 @@ class PassageRun:
 
     def summary(self) -> PassageSummary:
         """What was read and found."""
-        repeats, length = self.find(), self.length
-        sizes = np.diff(repeats.text.offsets)
-        return PassageSummary(
-            documents=sizes.size,
-            too_short=int(np.count_nonzero(sizes < length.units)),
-            bytes=repeats.originals.text.size,
-            bad=self.provenance.bad,
-            **asdict(Counts.of(repeats, self.segments())),
-            unit=length.options.get("unit"),
-            span=length.options.get("span"),
-            min_bytes=length.options.get("min_bytes"),
-            min_words=length.options.get("min_words"),
-            min_chars=length.options.get("min_chars"),
-            normalize=str(self.normalize),
-            seconds=round(time.perf_counter() - self.begin, 4),
-        )
+        found = self.find(), self.segments()
+        return summarize(*found, self.length, self.normalize, bad=self.provenance.bad, begin=self.begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,13 @@ import numpy as np
 
 from neardup._version import __version__
 from neardup.engine.repeats.find import Repeats
+from neardup.params import Normalize
 from neardup.stages.repeats.policies import find_cuts
 from neardup.stages.repeats.segments import FIRST, Segments
 from neardup.tasks.passages.cutting import whole_documents
+from neardup.tasks.passages.settings import Length
 from neardup.tasks.passages.spans import in_bytes
+from neardup.tasks.passages.unit_runs import UnitRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +55,40 @@ class PassageSummary:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Spans of some segments, and bytes of text in them."""
-
-    spans: int = 0
-    passages: int = 0
-    repeated_bytes: int = 0
-    later_bytes: int = 0
-
-    @classmethod
-    def of(cls, repeats: Repeats, segments: Iterable[Segments]) -> Counts:
-        """One pass over the segments; the fields are those of PassageSummary."""
-        spans = passages = 0
-        size = dict.fromkeys(("none", "first-greedy"), 0)
-        for found in whole_documents(segments):
-            spans += len(found)
-            passages += int(np.count_nonzero(found.kind == FIRST))
-            found = in_bytes(repeats, found)
-            for policy in size:
-                cuts = find_cuts(found, policy)
-                size[policy] += int((cuts.end - cuts.start).sum())
-        return cls(spans, passages, *size.values())
+def summarize(
+    repeats: Repeats,
+    segments: Iterable[Segments],
+    length: Length | UnitRuns,
+    normalize: Normalize,
+    *,
+    bad: int = 0,
+    begin: float,
+) -> PassageSummary:
+    """One pass over all segments; ``begin`` is the time at which the run began, by ``time.perf_counter``."""
+    spans = passages = 0
+    size = dict.fromkeys(("none", "first-greedy"), 0)
+    for part in whole_documents(segments):
+        spans += len(part)
+        passages += int(np.count_nonzero(part.kind == FIRST))
+        found = in_bytes(repeats, part)
+        for policy in size:
+            cuts = find_cuts(found, policy)
+            size[policy] += int((cuts.end - cuts.start).sum())
+    sizes = np.diff(repeats.text.offsets)
+    return PassageSummary(
+        documents=sizes.size,
+        too_short=int(np.count_nonzero(sizes < length.units)),
+        bytes=repeats.originals.text.size,
+        bad=bad,
+        spans=spans,
+        passages=passages,
+        repeated_bytes=size["none"],
+        later_bytes=size["first-greedy"],
+        unit=length.options.get("unit"),
+        span=length.options.get("span"),
+        min_bytes=length.options.get("min_bytes"),
+        min_words=length.options.get("min_words"),
+        min_chars=length.options.get("min_chars"),
+        normalize=str(normalize),
+        seconds=round(time.perf_counter() - begin, 4),
+    )

@@ -1,4 +1,5 @@
-"""Other texts in records of text files: JSON Lines, plain lines, CSV and TSV, and files that are one text.
+"""Other texts in records of text files: JSON Lines, plain lines, CSV and TSV, and files that are one text; records that
+go whole go here too.
 
 All other bytes stay: of a JSON object only the value of the text field is written anew, of a record of CSV only its
 text field, which is quoted as it was, and wherever it must be.
@@ -9,6 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.blocks import read_all
@@ -17,7 +21,8 @@ from neardup.kernels.delimited import BEGIN, END, TEXT
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, LineEnds, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
-from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite
+from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, changed
+from neardup.types import I64
 
 _WHITE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -34,9 +39,27 @@ def replace_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
     if job.format == "text":
         return _replace_whole(job, job.replaced, sink)
     replace = _replace_records if job.format in ("csv", "tsv") else _replace_lines
-    records = replace(job, job.replaced, sink, head)
+    gone = _Gone(np.setdiff1d(job.removed, job.replaced.rows, assume_unique=True))
+    records = replace(job, job.replaced, gone, sink, head)
     job.replaced.check_end()
+    if gone.seen != gone.rows.size:
+        raise changed(job.path, gone.rows.size, gone.seen)
     return records
+
+
+@dataclass(slots=True)
+class _Gone:
+    """Records that go, beside those whose text is replaced by none."""
+
+    rows: I64
+    """int64[n], rising: the lines on which they begin."""
+    seen: int = 0
+
+    def among(self, first: int, end: int) -> list[int]:
+        """Those from line ``first`` to before line ``end``; each is asked for once."""
+        found: list[int] = self.rows[slice(*np.searchsorted(self.rows, (first, end)))].tolist()
+        self.seen += len(found)
+        return found
 
 
 def _replace_whole(job: Rewrite, replaced: Replaced, sink: Sink) -> int:
@@ -49,15 +72,25 @@ def _replace_whole(job: Rewrite, replaced: Replaced, sink: Sink) -> int:
     return 1
 
 
-def _replace_lines(job: Rewrite, replaced: Replaced, sink: Sink, head: bool) -> int:
+def _replace_lines(job: Rewrite, replaced: Replaced, gone: _Gone, sink: Sink, head: bool) -> int:
     records = 0
     with job.opened() as stream:
         ends = read_line_ends(stream, job.options.encoding)
         if head:
             sink.write(ends.mark)
         for block in blocks(stream, ends, job.options.limit):
-            edits = [] if block.is_piece else list(_line_edits(job, replaced, block))
-            records += not block.is_rest if block.is_piece else len(block)
+            if block.is_piece:
+                records += not block.is_rest
+                sink.write(block.data)
+                continue
+            if job.known is not None:
+                job.known.check_lines(block, job.format)
+            edits = list(_line_edits(job, replaced, block))
+            for row in gone.among(block.first_line, block.next_line):
+                i = row - block.first_line
+                edits.append((int(block.starts[i]), int(block.stops[i]), b""))
+            edits.sort()
+            records += int(np.count_nonzero(block.filled(spaces=job.format == "jsonl")))
             sink.write(_edited(memoryview(block.data), edits))  # type: ignore[arg-type]
     return records
 
@@ -104,7 +137,7 @@ def _skip(line: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _replace_records(job: Rewrite, replaced: Replaced, sink: Sink, head: bool) -> int:
+def _replace_records(job: Rewrite, replaced: Replaced, gone: _Gone, sink: Sink, head: bool) -> int:
     count = 0
     with job.opened() as stream:
         ends = read_line_ends(stream, job.options.encoding)
@@ -112,6 +145,8 @@ def _replace_records(job: Rewrite, replaced: Replaced, sink: Sink, head: bool) -
             sink.write(ends.mark)
         for records in records_of(job.path, job.format, job.options):
             block = records.block
+            if job.known is not None:
+                job.known.check_records(records)
             if block.too_large:
                 raise InputError(
                     f"{job.path}:{block.first_line}: the record is too long for the memory limit. Raise "
@@ -122,6 +157,12 @@ def _replace_records(job: Rewrite, replaced: Replaced, sink: Sink, head: bool) -
             count += records.first.size
             rows = {int(line): i for i, line in enumerate(records.first.tolist())}
             edits = list(_record_edits(job, replaced, block, rows, records.next_line, ends))
+            for row in gone.among(records.first_line, records.next_line):
+                at = rows.get(row, -1)
+                if at < 0:
+                    raise changed(job.path, 1, 0)
+                edits.append((int(block.records[at, BEGIN]), int(block.records[at, END]), b""))
+            edits.sort()
             data = memoryview(block.data)  # type: ignore[arg-type]
             whole = _edited(data[: block.stop], edits, block.start)
             sink.write(whole if ends.codec == "utf_8" else _encoded(bytes(whole), ends, job.path))

@@ -35,7 +35,7 @@ from neardup.outputs.stdout import stdout_bytes
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
 from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
-from neardup.tasks.dedup.rewrite.model import Rewrite, changed
+from neardup.tasks.dedup.rewrite.model import Replaced, Rewrite, changed
 
 _BUFFER = 1 << 20
 _LONGEST_NAME = 120
@@ -262,11 +262,17 @@ def write_copies(
     for part, targets in targets_of(parts, writer.outputs):
         job = job_of(part)
         if isinstance(part, FilesSource):
-            kept = kept_files(part, targets, job)
-            missing.update(set(targets) - set(kept))
-            for target in kept:
-                if not writer.is_done(target):
+            stays = set(kept_files(part, targets, job))
+            missing.update(set(targets) - stays)
+            for number, (target, file) in enumerate(zip(targets, part.files, strict=True), start=1):
+                new = [] if job.replaced is None else list(job.replaced.among(number, number + 1))
+                if target not in stays or writer.is_done(target):
+                    continue
+                if not new:
                     writer.copy(target)
+                    continue
+                replaced = Replaced(file.path, np.ones(1, dtype=np.int64), iter([new[0][1:]]))
+                writer.rewrite(target, Rewrite(file.path, "text", job.options, replaced=replaced))
         else:
             jobs = shards(part, job) if isinstance(part, DatasetSource) else [job]
             for target, each in zip(targets, jobs, strict=True):

@@ -1,0 +1,86 @@
+"""What is cut of which document of a run, decided once: to be told, listed, and written by ``tasks.dedup``."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.arrays import flags, numbers
+from neardup.tasks.passages.cutting import KeptCuts
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.second import second_pass
+from neardup.tasks.passages.settings import Cutting
+from neardup.types import I64, Mask
+
+_NAMED = 5
+"""Documents left out that are named in the facts."""
+
+
+class DecidedCuts:
+    """Documents that are cut, and what is left of them: 33 bytes for each document, and 24 for each cut."""
+
+    def __init__(self, run: PassageRun, cutting: Cutting) -> None:
+        """Read the inputs, find what repeats, and what is cut of which document."""
+        self.cutting = cutting
+        self._run = run
+        self._cuts = KeptCuts(run.find(), run.space)
+        facts = array("q")
+        for each in run.cut_documents(cutting):
+            facts.extend((each.row, each.cut_bytes, each.left))
+            self._cuts.append(each)
+        self._rows, self._lost, self._left = np.array(facts, dtype=np.int64).reshape(-1, 3).T.copy()
+        self._kept: Mask = self._left >= cutting.min_left
+
+    def second_pass(self) -> dict[str, Any]:
+        """What the same search would find in the copies, as JSON values."""
+        found = second_pass(self._run, self._cuts.documents(), self.cutting.min_left).as_dict()
+        return {name: found[name] for name in ("spans", "passages", "repeated_bytes", "later_bytes", "bytes")}
+
+    def losses(self) -> tuple[I64, I64]:
+        """Rows of the documents that are cut, rising, and the bytes that each loses."""
+        return self._rows, self._lost
+
+    def facts(self) -> dict[str, Any]:
+        """What is cut, as JSON values."""
+        out = self._rows[~self._kept]
+        return {
+            **asdict(self.cutting),
+            "documents": self._rows.size,
+            "bytes": int(self._lost.sum()),
+            "left_out": out.size,
+            "left_out_ids": self._run.provenance.ids.take(out[:_NAMED]).to_pylist(),
+        }
+
+    def table(self) -> pa.Table:
+        """id, cut_bytes, left (characters) and kept of each document that is cut, in the order of the input."""
+        columns = {
+            "id": self._run.provenance.ids.take(self._rows),
+            "cut_bytes": numbers(self._lost),
+            "left": numbers(self._left),
+            "kept": flags(self._kept),
+        }
+        return pa.table(columns)
+
+    def rows_of(self, source: str) -> tuple[I64, Mask]:
+        """The lines or rows of a source whose documents are cut, rising, and which of these are kept."""
+        places, mine = self._run.provenance.places, self._part(source)
+        return places.locate(self._rows[mine])[1], self._kept[mine]
+
+    def texts_of(self, source: str) -> Iterator[tuple[bytes, bytes | None]]:
+        """What each of these was when it was read, and what it becomes; None: it is left out."""
+        mine = self._part(source)
+        documents = self._cuts.documents(mine.start, mine.stop)
+        for each, is_kept in zip(documents, self._kept[mine].tolist(), strict=True):
+            yield each.before, each.after if is_kept else None
+
+    def _part(self, source: str) -> slice:
+        """Which of the documents that are cut are of a source."""
+        places = self._run.provenance.places
+        if source not in places.sources:
+            return slice(0, 0)
+        return slice(*np.searchsorted(self._rows, places.span(places.sources.index(source))).tolist())
