@@ -18,7 +18,7 @@ from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
 from neardup.engine.repeats.find import PARTS, Repeats, private_key
-from neardup.engine.repeats.lasting import WALKED, keep_read, restore_read, stage_of
+from neardup.engine.repeats.lasting import GROUPED, WALKED, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import NUMBER, PLACES, Compared, Key, Window
@@ -155,6 +155,7 @@ def find_runs(
     pieces = _Numbering(units, originals, ends.array, threads, space).pieces(found, numbers, span)
     if space.is_lasting:
         keep_read(numbers, originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors
+        space.checkpoint(repeats=GROUPED)
     return _repeats(numbers, originals, pieces, span)
 
 
