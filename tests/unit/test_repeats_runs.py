@@ -18,7 +18,8 @@ from tests.unit.repeating import BAD_KEY, check, rows_of
 
 import neardup
 from neardup.engine.observe import Silent
-from neardup.engine.repeats.runs import WholeUnits, find_runs
+from neardup.engine.repeats.read_units import WholeUnits
+from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Key
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, MissingDependency

@@ -9,37 +9,25 @@ the memory goes to files, by parts of the keys and by parts of the collection th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from neardup.cutting import cut, distinct, starts_of
+from neardup.cutting import cut, distinct
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
 from neardup.engine.repeats.find import PARTS, Repeats, private_key
 from neardup.engine.repeats.lasting import GROUPED, WALKED, keep_read, restore_read, stage_of
-from neardup.engine.repeats.originals import Originals
-from neardup.engine.repeats.text import EndToEnd
-from neardup.engine.repeats.units import NUMBER, PLACES, Compared, Key, Window
+from neardup.engine.repeats.read_units import UNITS_SHARE, ReadUnits, WholeUnits, by_part, partitions, read_units
+from neardup.engine.repeats.units import NUMBER, Key, Window
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
-from neardup.errors import InputError
-from neardup.kernels import units as kernels
 from neardup.kernels.anchors import MORE
 from neardup.kernels.equal import equal_bytes
-from neardup.kernels.reading import copy_pieces
-from neardup.params import Normalize
-from neardup.spool import MemoryColumn
 from neardup.spool.partitions import Partitions
-from neardup.stages.repeats.splitting import is_long, split
-from neardup.stages.text import normalize_documents
-from neardup.types import I64, SLACK, U64, Batch, Documents, Mask
+from neardup.types import I64, U64, Batch, Documents, Mask
 
-KEY_SHIFT = np.uint64(64 - 9)
-UNITS_SHARE, REPEATED_SHARE, GROUP_SHARE, TEXTS_SHARE = 0.2, 0.1, 0.2, 0.05
-"""Of the memory for data: units that wait to be grouped, those that are repeated, what is grouped now, and the texts
-that are compared at a time."""
+REPEATED_SHARE, GROUP_SHARE, TEXTS_SHARE = 0.1, 0.2, 0.05
+"""Of the memory for data: units that are repeated, what is grouped now, and the texts that are compared at a time."""
 ROW_BYTES = 120
 """Memory for each unit that is grouped."""
 MOST_ROWS = 1 << 20
@@ -49,39 +37,6 @@ MOST_CHUNKS = 4096
 MIX = np.uint64(0x9E3779B97F4A7C15)
 _NO_LOOPS: I64 = np.empty((0, 3), dtype=np.int64)
 S32, LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
-
-
-@dataclass(frozen=True, slots=True)
-class WholeUnits:
-    """What a unit is, and which are compared."""
-
-    unit: str
-    """``line``, ``sentence`` or ``paragraph``."""
-    normalize: Normalize
-    """How each is changed before it is compared; by itself, so that no step reaches into another."""
-    kind: str = "byte"
-    least: int = 1
-    """A unit with fewer bytes, characters (``char``) or words than this, normalised, repeats nothing. At least 1."""
-
-    def texts_of(self, documents: Documents, bounds: I64) -> Documents:
-        """The units at some places of ``documents.data``, normalised."""
-        begins, sizes = np.ascontiguousarray(bounds[:, 0]), bounds[:, 1] - bounds[:, 0]
-        offsets = starts_of(sizes)
-        data = np.zeros(int(offsets[-1]) + SLACK, dtype=np.uint8)
-        copy_pieces(documents.data, begins, sizes, data, offsets)
-        return normalize_documents(Documents(data, offsets), self.normalize)
-
-
-class _Divided(NamedTuple):
-    """The units of a batch."""
-
-    bounds: I64
-    """int64[m, 2]: where each begins and ends in its document, in bytes."""
-    counts: I64
-    """int64[n]: units of each document."""
-    rows: U64
-    """uint64[k, 2]: hash and number in the batch of each that is compared, by part of the hash."""
-    starts: I64
 
 
 def find_runs(
@@ -106,61 +61,40 @@ def find_runs(
     limit that would do, where they are too many.
     """
     key = private_key() if key is None else key
-    numbers = EndToEnd(space, NUMBER, name="numbers")
-    originals = Originals(space, numbers, are_bytes=False)
-    ends = MemoryColumn(np.int64)
-    ends.append(np.zeros(1, dtype=np.int64))
+    read = ReadUnits.none(units, space)
     if (stage := stage_of(space)) is not None:
-        restore_read(numbers, originals, names, space)
-        pieces = _partitions("pieces", 4, max(1, _chunks_of(numbers.offsets).size - 1), REPEATED_SHARE, space)
+        restore_read(read.numbers, read.originals, names, space)
+        pieces = _no_pieces(read.numbers.offsets, space)
         if stage != WALKED:
             pieces.restore()
-        return _repeats(numbers, originals, pieces, span)
+        return _repeats(read, pieces, span)
     if space.is_lasting:
-        numbers.spill()
-        originals.spill()
+        read.spill()
         names.spill(space.scratch())
-    found = _partitions("units", 2, PARTS, UNITS_SHARE, space)
-    consumed = 0
-
-    def divide(task: Callable[[], Batch]) -> tuple[Batch, _Divided]:
-        batch = task()
-        return batch, _divide(batch.documents, units, key)
-
-    for batch, divided in in_order(divide, tasks, threads=threads, ahead=threads + 2):
-        names.enter(batch)
-        consumed += batch.consumed
-        observer.advance(batch.consumed)
-        at = int(ends.array[-1])
-        if at + divided.bounds.shape[0] >= PLACES:
-            raise InputError(
-                f"the collection has more than {PLACES / 1e9:.1f} billion {units.unit}s. Give it in parts."
-            )
-        divided.rows[:, 1] += np.uint64(at)
-        found.add(divided.rows, divided.starts)
-        left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
-        left = min(left, 1e4) if not originals.text.is_filed else 0.0
-        originals.append(batch.documents, Compared(batch.documents, divided.bounds.astype(np.uint32)), left)
-        ends.append(np.cumsum(divided.counts) + at, left)
-        if batch.give_back is not None:
-            batch.give_back()
-        space.need_documents(len(ends), len(ends))
-        held = originals.nbytes + ends.nbytes + names.nbytes
-        if not originals.text.is_filed and space.path is not None and held > space.budget.store:
-            originals.spill()
-            numbers.spill()
-            names.spill(space.scratch())
-            space.release_memory()
-    originals.settle()
-    pieces = _Numbering(units, originals, ends.array, threads, space).pieces(found, numbers, span)
+    read_units(
+        tasks, read, key=key, total_bytes=total_bytes, threads=threads, names=names, observer=observer, space=space
+    )
+    pieces = _Numbering(read, threads, space).pieces(span)
     if space.is_lasting:
-        keep_read(numbers, originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors
+        keep_read(read.numbers, read.originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors
         space.checkpoint(repeats=GROUPED)
-    return _repeats(numbers, originals, pieces, span)
+    return _repeats(read, pieces, span)
 
 
-def _repeats(numbers: EndToEnd, originals: Originals, pieces: Partitions, span: int) -> Repeats:
-    return Repeats(numbers, originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, chunk=0)
+def no_runs(read: ReadUnits, space: Space) -> Repeats:
+    """The units as they were read, of which nothing is known to be repeated."""
+    read.hashes.drop()
+    pieces = _no_pieces(read.offsets, space)
+    _Numbering(read, 1, space).write(pieces)
+    return _repeats(read, pieces, 1)
+
+
+def _repeats(read: ReadUnits, pieces: Partitions, span: int) -> Repeats:
+    return Repeats(read.numbers, read.originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, chunk=0)
+
+
+def _no_pieces(offsets: I64, space: Space) -> Partitions:
+    return partitions("pieces", 4, max(1, _chunks_of(offsets).size - 1), REPEATED_SHARE, space)
 
 
 def _chunks_of(offsets: I64) -> I64:
@@ -171,54 +105,23 @@ def _chunks_of(offsets: I64) -> I64:
     return np.unique(np.concatenate(([0], cuts, [offsets.size - 1])))
 
 
-def _divide(documents: Documents, units: WholeUnits, key: Key) -> _Divided:
-    """The units of a block, and the hash of each that is compared."""
-    if int(np.diff(documents.offsets).max(initial=0)) >= PLACES:
-        raise InputError(f"a document has 4 GB or more, too many to be divided into {units.unit}s. Divide it.")
-    bounds, counts = split(documents, units.unit)
-    texts = units.texts_of(documents, bounds)
-    hashes = np.empty(len(texts), dtype=np.uint64)
-    kernels.hash_texts(texts.data, texts.offsets, key, hashes)
-    some = np.flatnonzero(is_long(texts, units.kind, units.least))
-    rows, starts = _by_part(hashes[some], some)
-    bounds -= np.repeat(documents.offsets[:-1], counts)[:, None]
-    return _Divided(bounds, counts, rows, starts)
-
-
-def _by_part(keys: U64, places: I64) -> tuple[U64, I64]:
-    """Keys and places side by side, by the first bits of the keys, else in order; and where each part begins."""
-    part = (keys >> KEY_SHIFT).astype(np.uint16)
-    order = np.argsort(part, kind="stable")
-    rows = np.stack((keys[order], places[order].astype(np.uint64)), axis=1)
-    return rows, np.searchsorted(part[order], np.arange(PARTS + 1))
-
-
-def _partitions(name: str, width: int, parts: int, share: float, space: Space) -> Partitions:
-    spill = space.scratch if space.path is not None else None
-    return Partitions(name, width=width, parts=parts, budget=space.budget.share(share), spill=spill)
-
-
 class _Numbering:
     """Numbers of units, of pairs of these, and so on. The number of a run is the place where it stands first."""
 
-    def __init__(self, units: WholeUnits, originals: Originals, offsets: I64, threads: int, space: Space) -> None:
-        """``offsets`` (int64[n + 1]): the first unit of each document."""
-        self._units = units
-        self._originals = originals
-        self._offsets = offsets
+    def __init__(self, read: ReadUnits, threads: int, space: Space) -> None:
+        """Nothing is numbered yet."""
+        self._read = read
+        self._offsets = read.offsets
         self._threads = threads
         self._space = space
-        self._cuts = _chunks_of(offsets)
-        self._bounds = offsets[self._cuts]
+        self._cuts = _chunks_of(read.offsets)
+        self._bounds = read.offsets[self._cuts]
         """Their first units."""
 
-    def pieces(self, found: Partitions, numbers: EndToEnd, span: int) -> Partitions:
-        """The runs of ``span`` units, from the hashes of all, as ``kernels.segments`` walks them.
-
-        One piece for each that is repeated. ``numbers`` gets those of all units.
-        """
-        repeated = self._numbered(found, 1)
-        self._write(numbers, repeated)
+    def pieces(self, span: int) -> Partitions:
+        """The runs of ``span`` units as ``kernels.segments`` walks them: one piece for each that is repeated."""
+        repeated = self._numbered(self._read.hashes, 1)
+        self.write(repeated)
         length = 1
         while length < span:
             step = min(length, span - length)
@@ -245,14 +148,14 @@ class _Numbering:
         """
         share = self._space.budget.share
         parts = max(1, self._bounds.size - 1)
-        repeated = _partitions(f"repeated-{length}", 3, parts, REPEATED_SHARE, self._space)
+        repeated = partitions(f"repeated-{length}", 3, parts, REPEATED_SHARE, self._space)
         most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((self._threads + 2) * ROW_BYTES)))
 
         def work(task: tuple[int, int, int, int]) -> U64:
             first, stop, mask, wanted = task
             rows = keyed.take(first, stop, mask=mask, wanted=wanted)
             if rows.shape[0] > most:  # of so many most are one unit
-                what = f"{rows.shape[0]:,} places of one {self._units.unit}, which are counted together,"
+                what = f"{rows.shape[0]:,} places of one {self._read.units.unit}, which are counted together,"
                 self._space.need_memory(rows.shape[0] * ROW_BYTES, what)
             places, first_places = _grouped(rows)
             if length == 1:
@@ -282,7 +185,7 @@ class _Numbering:
         """The groups without those whose texts differ though their hashes do not: these are grouped by their texts."""
         later = np.flatnonzero(places != first)
         differs = np.zeros(places.size, dtype=np.bool_)
-        sizes = self._sizes(places[later]) + self._sizes(first[later])
+        sizes = self._read.sizes(places[later]) + self._read.sizes(first[later])
         for part in cut(sizes, max(1 << 20, self._space.budget.share(TEXTS_SHARE) // self._threads)):
             rows = later[part]
             differs[rows] = ~self._are_equal(places[rows], first[rows])
@@ -292,7 +195,7 @@ class _Numbering:
         numbers: dict[bytes, int] = {}
         mixed = np.flatnonzero(is_mixed)
         for row in mixed[np.argsort(places[mixed])].tolist():
-            text = self._texts(places[row : row + 1]).blob(0)
+            text = self._read.texts(places[row : row + 1]).blob(0)
             first[row] = numbers.setdefault(text, int(places[row]))
         order = np.lexsort((places, first))
         places, first = places[order], first[order]
@@ -300,14 +203,10 @@ class _Numbering:
         is_repeated = np.append(same, False) | np.append(False, same)
         return places[is_repeated], first[is_repeated]
 
-    def _sizes(self, units: I64) -> I64:
-        bounds = self._originals.places_of(units)
-        return bounds[:, 1] - bounds[:, 0]
-
     def _are_equal(self, left: I64, right: I64) -> Mask:
         """Whether the texts of units are the same, pair by pair."""
         wanted = distinct(np.concatenate((left, right)))
-        texts = self._texts(wanted)
+        texts = self._read.texts(wanted)
         a, b = np.searchsorted(wanted, left), np.searchsorted(wanted, right)
         sizes = np.diff(texts.offsets)
         at = texts.data.ctypes.data + texts.offsets
@@ -316,18 +215,9 @@ class _Numbering:
         found &= sizes[a] == sizes[b]
         return found
 
-    def _texts(self, units: I64) -> Documents:
-        """The texts of some units, rising, as they are compared."""
-        text = self._originals.text
-        bounds = self._originals.places_of(units)
-        document = np.searchsorted(self._offsets, units, side="right") - 1
-        begins, sizes = text.offsets[document] + bounds[:, 0], bounds[:, 1] - bounds[:, 0]
-        data, at = text.around(begins, sizes)
-        block = Documents.with_slack(data, np.zeros(1, dtype=np.int64))
-        return self._units.texts_of(block, np.stack((at, at + sizes), axis=1))
-
-    def _write(self, numbers: EndToEnd, repeated: Partitions) -> None:
-        """The numbers of all units, document by document; one that is not repeated has its own."""
+    def write(self, repeated: Partitions) -> None:
+        """Have the numbers of all units, document by document; one that is not repeated has its own."""
+        numbers = self._read.numbers
         for chunk, rows in self._chunks(repeated):
             documents = self._offsets[self._cuts[chunk] : self._cuts[min(chunk + 1, self._cuts.size - 1)] + 1]
             begin = int(documents[0])
@@ -339,18 +229,18 @@ class _Numbering:
     def _longer(self, repeated: Partitions, step: int, length: int) -> Partitions:
         """Keys and places of the runs of a ``length`` of which both the part that begins at their first unit and the
         one ``step`` units behind are repeated."""
-        keyed = _partitions(f"runs-{length}", 2, PARTS, UNITS_SHARE, self._space)
+        keyed = partitions(f"runs-{length}", 2, PARTS, UNITS_SHARE, self._space)
         for _, rows in self._chunks(repeated):
             places, number = rows[:, 0].astype(np.int64), rows[:, 1]
             behind = np.minimum(np.searchsorted(places, places + step), max(places.size - 1, 0))
             document = np.searchsorted(self._offsets, places, side="right")
             both = np.flatnonzero((places[behind] == places + step) & (document[behind] == document))
             keys = ((number[both] << S32) | number[behind[both]]) * MIX
-            keyed.add(*_by_part(keys, places[both]))
+            keyed.add(*by_part(keys, places[both]))
         return keyed
 
     def _pieces(self, repeated: Partitions) -> Partitions:
-        pieces = _partitions("pieces", 4, repeated.parts, REPEATED_SHARE, self._space)
+        pieces = partitions("pieces", 4, repeated.parts, REPEATED_SHARE, self._space)
         for chunk, rows in self._chunks(repeated):
             count, documents = rows[:, 2] >> S32, rows[:, 2] & LOW32
             place = rows[:, 0] << np.uint64(MORE)

@@ -19,7 +19,8 @@ from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
-from neardup.engine.repeats.runs import WholeUnits, find_runs
+from neardup.engine.repeats.read_units import WholeUnits
+from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged
