@@ -34,7 +34,7 @@ OWN = {
     "report": {"inputs", "output", "pairs", *Wanted.names()},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
-    "passages": {"inputs", "unit", "span", "min_bytes", "min_words", "min_chars", "normalize"},
+    "passages": {"inputs", "unit", "span", "threshold", "shingle", "min_bytes", "min_words", "min_chars", "normalize"},
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }

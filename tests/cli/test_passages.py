@@ -112,6 +112,20 @@ def test_units_are_compared_and_cut_whole(cli: Cli) -> None:
     ]
 
 
+def test_near_duplicate_units_are_told_with_their_similarity(cli: Cli) -> None:
+    letter = "Dear {}, thank you for your order. It left our house on Monday and will be with you within the week."
+    Path("in.jsonl").write_text(jsonl([{"id": name, "text": letter.format(name)} for name in ("Ada", "Ben", "Cyd")]))
+    more = ("--threshold", "0.7", "--shingle", "char:5", "--cut", "first", "--min-left", "1", "-o", "out.jsonl")
+    done = cli("in.jsonl", "--unit", "line", *more, "--spans", "s.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert "100 % of the text is in units with a near-duplicate" in done.stderr
+    assert "1 passage of 1 line (similarity 0.7 at least), in 3 spans" in done.stderr
+    assert [json.loads(line)["id"] for line in Path("out.jsonl").read_text().splitlines()] == ["Ada"]
+    table = pq.read_table("s.parquet")
+    assert table["similarity"].to_pylist()[0] == 1.0
+    assert all(0.7 <= each < 1 for each in table["similarity"].to_pylist()[1:])
+
+
 def test_a_preset_is_told_and_what_is_typed_wins(cli: Cli) -> None:
     Path("in.jsonl").write_text(
         jsonl([{"id": i, "text": f"Page {i}\nOne story {i}{i}.\n{c} x"} for i, c in enumerate("abc")])

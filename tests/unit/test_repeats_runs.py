@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import repeats as plain
+from tests.oracles.text import shingles
 from tests.oracles.whole_units import units_of
 from tests.unit.repeating import BAD_KEY, check, rows_of
 
@@ -304,9 +305,77 @@ def test_threads_blocks_and_memory_change_nothing(unit: str, tmp_path: Path) -> 
     assert other.cut() == first.cut()
 
 
+def near_texts(seed: int) -> list[str]:
+    """Texts of long lines that are nearly the same, or not at all."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(4, 9))) for _ in range(400)]
+    lines = [draw.choices(words, k=25) for _ in range(12)]
+
+    def version() -> str:
+        line = list(draw.choice(lines))
+        if draw.random() < 0.6:
+            line[draw.choice((0, 24))] = draw.choice(words)
+        return " ".join(line)
+
+    return ["\n".join(version() for _ in range(draw.randint(0, 5))) + "\nx" for _ in range(25)]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_near_duplicate_units_go_with_the_first_of_which_they_are_one(seed: int) -> None:
+    texts = near_texts(seed)
+    units = [(d, unit) for d, text in enumerate(texts) for unit in units_of(text, "line")]
+    sets = [shingles(unit.text, "char:5", "none") for _, unit in units]
+
+    def similarity(i: int, j: int) -> float:
+        return len(sets[i] & sets[j]) / len(sets[i] | sets[j])
+
+    kept: list[int] = []
+    groups: dict[int, list[int]] = {}
+    for i, (_, unit) in enumerate(units):
+        if len(unit.text) < 2:
+            continue
+        first = next((j for j in kept if similarity(i, j) >= 0.7), None)
+        if first is None:
+            kept.append(i)
+        groups.setdefault(i if first is None else first, []).append(i)
+    wanted = []
+    for first, members in groups.items():
+        places = [(units[i][0], units[i][1].start, units[i][1].end) for i in members]
+        documents = len({d for d, *_ in places})
+        for i, place in zip(members, places, strict=True):
+            source = (units[first][0], units[first][1].start)
+            if len(members) > 1:
+                wanted.append((*place, *source, len(members), documents, i == first, similarity(i, first)))
+    found = neardup.passages(texts, unit="line", threshold=0.7, shingle="char:5", min_chars=2)
+    names = ["id", "start", "end", "source_id", "source_start", "count", "documents", "first", "similarity"]
+    assert [tuple(row.values()) for row in found.spans.select(names).to_pylist()] == sorted(wanted)
+    assert len(wanted) > 40
+    assert {row[8] for row in wanted} > {1.0}
+    gone = {row[:2] for row in wanted if not row[7]}
+    left = [
+        [unit.text for unit in units_of(text, "line") if (d, unit.start) not in gone] for d, text in enumerate(texts)
+    ]
+    assert [[unit.text for unit in units_of(text, "line")] for text in found.cut()["text"].to_pylist()] == left
+    assert (found.summary.threshold, found.summary.shingle, found.summary.span) == (0.7, "char:5", 1)
+
+
+def test_where_no_unit_has_a_near_duplicate_there_is_no_span(tmp_path: Path) -> None:
+    for texts in ([], ["", " "], ["One line.", "Another one, of which there is no copy."]):
+        found = neardup.passages(texts, unit="line", threshold=0.8, workdir=tmp_path / "work")
+        assert (found.summary.spans, found.cut()["text"].to_pylist()) == (0, texts)
+        found.close()
+    with pytest.raises(InputError, match="cannot be resumed"):
+        neardup.passages(texts, unit="line", threshold=0.8, workdir=tmp_path / "work", resume=True)
+
+
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
+        ({"threshold": 0.5}, "threshold is for lines"),
+        ({"unit": "line", "shingle": "char:5"}, "Give threshold too"),
+        ({"unit": "line", "threshold": 0.5, "shingle": "item"}, "a line is a text"),
+        ({"unit": "line", "threshold": 1.5}, "threshold is 1.5"),
+        ({"unit": "line", "threshold": 0.5, "span": 2}, "compared one by one"),
         ({"unit": "word"}, "unit is 'word'"),
         ({"unit": "line", "span": 0}, "span is 0. Give a whole number from 1 to 1,000."),
         ({"unit": "line", "min_chars": 0}, "min_chars is 0. Give a whole number from 1 to 65,536."),

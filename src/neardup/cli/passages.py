@@ -21,12 +21,15 @@ from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
 from neardup.params import (
+    DEFAULT_SHINGLE,
     PIPELINES,
     InputOptions,
     Normalize,
     Preset,
     RunOptions,
+    Shingle,
     check_preset,
+    check_threshold,
     pipelines_help,
 )
 
@@ -67,6 +70,20 @@ UNITS = ("line", "sentence", "paragraph")
     type=options.whole("span", 1, 1000),
     metavar="N",
     help="With --unit: lines, sentences or paragraphs of the shortest passage.  [default: 1]",
+)
+@click.option(
+    "--threshold",
+    "-t",
+    type=options.Checked("number", check_threshold),
+    metavar="T",
+    help="With --unit: near-duplicates from this similarity on, one by one, in place of equal units. They are found as"
+    " neardup dedup finds documents; the table has the similarity to the first one of a group.  [default: equal units]",
+)
+@click.option(
+    "--shingle",
+    type=options.Checked("unit:k", Shingle.parse),
+    metavar="UNIT:K",
+    help=f"With --threshold: what the similarity is taken of, as for neardup find.  [default: {DEFAULT_SHINGLE}]",
 )
 @click.option(
     "--min-bytes",
@@ -163,6 +180,8 @@ def passages(
     preset: Preset | None,
     unit: str | None,
     span: int | None,
+    threshold: float | None,
+    shingle: Shingle | None,
     min_bytes: int | None,
     min_words: int | None,
     min_chars: int | None,
@@ -209,6 +228,7 @@ def passages(
     tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.dedup.cut_copies import check_copies, write_cut_copies
+    from neardup.tasks.dedup.near_units import find_near
     from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
     from neardup.tasks.passages.run import PassageRun
@@ -216,13 +236,21 @@ def passages(
 
     begin = time.perf_counter()
     with usage_errors():
-        length = length_of(unit=unit, span=span, min_bytes=min_bytes, min_words=min_words, min_chars=min_chars)
+        length = length_of(
+            unit=unit,
+            span=span,
+            min_bytes=min_bytes,
+            min_words=min_words,
+            min_chars=min_chars,
+            threshold=threshold,
+            shingle=shingle,
+        )
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
             task = {} if cut is None else {"output": output}
             steps = Normalize.parse(normalize)
-            work = stack.enter_context(PassageRun(reader, length, run, observer, steps, task))
+            work = stack.enter_context(PassageRun(reader, length, run, observer, steps, task, near=find_near))
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
             if cut is None:

@@ -31,12 +31,15 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
         ),
     ]
     if summary["spans"]:
-        share = f"{percent(repeated, size)} of the text stands at two or more places"
+        is_near = summary["threshold"] is not None
+        more = "" if is_near else " or more"
+        where = "is in units with a near-duplicate" if is_near else "stands at two or more places"
+        share = f"{percent(repeated, size)} of the text {where}"
         rows += [
             ("repeated", f"{share}, {percent(later, size)} stood before"),
             (
                 "passages",
-                f"{counted(summary['passages'], 'passage')} of {least} or more, in {summary['spans']:,} spans",
+                f"{counted(summary['passages'], 'passage')} of {least}{more}, in {summary['spans']:,} spans",
             ),
             *_passage_rows(summary["top_passages"]),
             *_loser_rows(summary["most_repeated"]),
@@ -64,7 +67,9 @@ def _least_run(summary: Mapping[str, Any]) -> str:
     unit = summary["unit"] if summary["normalize"] == "none" else f"normalised {summary['unit']}"
     runs = counted(summary["span"], unit)
     least = [counted(summary[name], kind) for name, kind in _KINDS if summary[name] is not None]
-    return f"{runs} ({least[0]} at least)" if least else runs
+    if summary["threshold"] is not None:
+        least.append(f"similarity {summary['threshold']:g}")
+    return f"{runs} ({', '.join(least)} at least)" if least else runs
 
 
 def _cure(summary: Mapping[str, Any]) -> str:

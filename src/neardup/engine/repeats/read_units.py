@@ -147,9 +147,8 @@ def read_units(
         observer.advance(batch.consumed)
         at = int(ends.array[-1])
         if at + divided.bounds.shape[0] >= PLACES:
-            raise InputError(
-                f"the collection has more than {PLACES / 1e9:.1f} billion {units.unit}s. Give it in parts."
-            )
+            most = f"{PLACES / 1e9:.1f} billion {units.unit}s"
+            raise InputError(f"the collection has more than {most}. Give it in parts.")
         divided.rows[:, 1] += np.uint64(at)
         read.hashes.add(divided.rows, divided.starts)
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0

@@ -9,6 +9,7 @@ the memory goes to files, by parts of the keys and by parts of the collection th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -71,9 +72,8 @@ def find_runs(
     if space.is_lasting:
         read.spill()
         names.spill(space.scratch())
-    read_units(
-        tasks, read, key=key, total_bytes=total_bytes, threads=threads, names=names, observer=observer, space=space
-    )
+    how: dict[str, Any] = {"total_bytes": total_bytes, "threads": threads, "names": names, "observer": observer}
+    read_units(tasks, read, key=key, space=space, **how)
     pieces = _Numbering(read, threads, space).pieces(span)
     if space.is_lasting:
         keep_read(read.numbers, read.originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors

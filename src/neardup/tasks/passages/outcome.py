@@ -33,7 +33,8 @@ class RepeatedPassages:
         in the text as it was read; ``source_id``, ``source_start`` (characters): an earlier place of the same text, or
         the span itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a
         window of it stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand
-        here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+        here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document; with a
+        ``threshold`` also ``similarity``, to the source.
         """
         self.summary: PassageSummary = run.summary()
         """What was read and found."""

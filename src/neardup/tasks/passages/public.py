@@ -8,8 +8,9 @@ from typing import Any
 
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.repeats.find import Repeats
 from neardup.inputs.reader import open_inputs
-from neardup.params import InputOptions, Normalize, Preset, RunOptions, preset_options, with_preset
+from neardup.params import InputOptions, Normalize, Preset, RunOptions, Shingle, preset_options, with_preset
 from neardup.tasks.passages.outcome import RepeatedPassages
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.unit_runs import length_of
@@ -25,6 +26,8 @@ def passages(
     preset: str | Preset | None = None,
     unit: str | None = None,
     span: int | None = None,
+    threshold: float | None = None,
+    shingle: str | Shingle | None = None,
     min_bytes: int | None = None,
     min_words: int | None = None,
     min_chars: int | None = None,
@@ -60,6 +63,9 @@ def passages(
         unit: ``line`` (to a line break), ``paragraph`` (to a blank line) or ``sentence``, which needs
             ``neardup[sentences]``.
         span: units that stand one behind the other, from 1 to 1,000; 1 when None. Only with ``unit``.
+        threshold: similarity, above 0 and at most 1, from which units are near-duplicates, in place of equal ones; they
+            are found as ``dedup`` finds documents, with its recall. Only with ``unit``, and with a span of 1.
+        shingle: what that similarity is taken of, as for ``find``; ``char:9`` when None.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
             characters. From 16 to 65,536; 100 when none of the three is given.
         min_words: words instead, from 4 to 65,536: runs of letters, marks and numbers. What stands between words is
@@ -95,10 +101,19 @@ def passages(
     reader = open_inputs(inputs, InputOptions.of(given))
     run = PassageRun(
         reader,
-        length_of(unit=unit, span=span, min_bytes=min_bytes, min_words=min_words, min_chars=min_chars),
+        length_of(
+            unit=unit,
+            span=span,
+            min_bytes=min_bytes,
+            min_words=min_words,
+            min_chars=min_chars,
+            threshold=threshold,
+            shingle=shingle,
+        ),
         RunOptions.of(given),
         observer or Silent(),
         Normalize.parse(normalize),
+        near=_find_near if threshold is not None else None,
     )
     run.__enter__()
     try:
@@ -107,3 +122,10 @@ def passages(
     except BaseException as error:
         run.__exit__(type(error), error, error.__traceback__)
         raise
+
+
+def _find_near(*args: Any, **how: Any) -> Repeats:
+    """``find_near`` of ``dedup``, which uses passages: loaded when it is asked for."""
+    from neardup.tasks.dedup.near_units import find_near
+
+    return find_near(*args, **how)

@@ -23,7 +23,7 @@ from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
-from neardup.errors import InputChanged
+from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
@@ -50,11 +50,18 @@ class PassageRun:
     """How texts are changed before they are compared."""
     task: dict[str, Any] = field(default_factory=dict)
     """What else must be equal for an interrupted run to go on."""
+    near: Callable[..., Repeats] | None = None
+    """``find_near`` of ``dedup``, where units are compared by similarity."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     _repeats: Repeats | None = field(init=False, default=None)
     _segments: KeptSegments | None = field(init=False, default=None)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether units are compared by similarity."""
+        return isinstance(self.length, UnitRuns) and self.length.threshold is not None
 
     @property
     def shortest(self) -> dict[str, Any]:
@@ -63,9 +70,12 @@ class PassageRun:
 
     def __enter__(self) -> PassageRun:
         workdir, resume = self.options.workdir, self.options.resume
+        if resume and self.is_near:
+            raise InputError("a search for near-duplicate units cannot be resumed. Leave resume out.")
         path = work_path(self.options, self.reader)
         budget = Budget.of(self.options.memory_limit)
-        self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
+        is_lasting = workdir is not None and not self.is_near
+        self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
 
@@ -106,7 +116,10 @@ class PassageRun:
         how |= {"threads": self.options.workers, "observer": self.observer}
         if isinstance(length, UnitRuns):
             whole = WholeUnits(length.unit, self.normalize, length.kind, length.least or 1)
-            return find_runs(tasks, whole, length.units, **how)
+            if length.threshold is None:
+                return find_runs(tasks, whole, length.units, **how)
+            assert self.near is not None, "near-duplicate units are found by another task"
+            return self.near(tasks, whole, length.threshold, length.shingle, memory=self.options.memory, **how)
         units = Units(length.kind, self.normalize, space)
         return find_repeats(tasks, Window.of(length.kind, length.units), units=units, **how)
 

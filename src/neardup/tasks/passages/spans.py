@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from neardup.arrays import flags, numbers
 from neardup.engine.repeats.find import Repeats
+from neardup.engine.repeats.near import NearRepeats
 from neardup.inputs.names import Ids
 from neardup.stages.repeats.segments import FIRST, OTHER, Segments
 from neardup.types import I64
@@ -28,6 +29,7 @@ def span_table(repeats: Repeats, segments: Iterable[Segments], ids: Ids) -> pa.R
             ("documents", pa.int64()),
             ("first", pa.bool_()),
             ("elsewhere", pa.bool_()),
+            *([("similarity", pa.float64())] if isinstance(repeats, NearRepeats) else []),
         ]
     )
 
@@ -43,6 +45,8 @@ def span_table(repeats: Repeats, segments: Iterable[Segments], ids: Ids) -> pa.R
                 flags(found.kind == FIRST),
                 flags(found.kind == OTHER),
             ]
+            if isinstance(repeats, NearRepeats):
+                columns.append(numbers(repeats.similarity(part)))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -41,6 +41,9 @@ class PassageSummary:
     """``line``, ``sentence`` or ``paragraph`` where whole units are compared, else None."""
     span: int | None
     """Units of the shortest run."""
+    threshold: float | None
+    shingle: str | None
+    """Where units are compared by similarity, from which on they are near-duplicates, and of what."""
     min_bytes: int | None
     min_words: int | None
     min_chars: int | None
@@ -86,6 +89,8 @@ def summarize(
         later_bytes=size["first-greedy"],
         unit=length.options.get("unit"),
         span=length.options.get("span"),
+        threshold=length.options.get("threshold"),
+        shingle=length.options.get("shingle"),
         min_bytes=length.options.get("min_bytes"),
         min_words=length.options.get("min_words"),
         min_chars=length.options.get("min_chars"),
