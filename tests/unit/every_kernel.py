@@ -75,7 +75,9 @@ def answers(folder: Path) -> dict[str, Any]:
     found["passages of words"] = words.spans.to_pylist()
     lines = neardup.passages(["\n".join(TEXTS[:4]), "\r\n".join(TEXTS[2:6])], unit="line", span=2, threads=1)
     found["passages of lines"] = lines.spans.to_pylist(), lines.cut().to_pylist()
-    found["passages of sentences"] = neardup.passages(TEXTS * 2, unit="sentence", threads=1).spans.to_pylist()
+    for least in ({"min_chars": 9}, {"min_words": 2}):
+        some = neardup.passages(TEXTS * 2, unit="sentence", **least, threads=1)
+        found[f"passages of sentences, {least}"] = some.spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
+from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.anchors import LONGEST_PERIOD, LOW, MORE
 
 FIRST, OWN, OTHER = 1, 2, 3
@@ -285,6 +285,7 @@ def end_walk(pages, offsets, unit, span, state, out):
     return _close(state, span, out, used[0])
 
 
+@also("read(uint8[::1]), int64[::1], int64[::1], int64[::1]")
 @kernel("uint8[::1], int64[::1], int64[::1], int64[::1]")
 def count_characters(data, begins, ends, counts):
     """The characters that begin in ``data[begins[i] : ends[i]]`` (UTF-8), into ``counts``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import hash_bytes
+from neardup.kernels.hashing import _in_word, _next, hash_bytes
 
 LF, CR = 10, 13
 
@@ -34,7 +34,7 @@ def split_at_breaks(data, offsets, breaks, counts, out):
     """Divide each document at white space that has ``breaks`` line breaks or more; returns how many units there are.
 
     A line break is LF, CR LF or CR. ``counts`` (int64[n]) gets the units of each document, ``out`` (int64[m, 2], two
-    bytes of text for each row, and one for each document) where each begins and ends. 1 to 2 ns a byte.
+    bytes of text for each row, and one for each document) where each begins and ends. About 3 ns a byte.
     """
     used = 0
     for d in range(offsets.size - 1):
@@ -79,6 +79,19 @@ def trim(data, bounds):
             at += 1
             end = at
         bounds[i, 0], bounds[i, 1] = max(begin, bounds[i, 0]), max(end, bounds[i, 0])
+
+
+@kernel("read(uint8[::1]), read(int64[::1]), uint8[::1], int64[::1]")
+def count_words(data, offsets, letters, counts):
+    """The words of each document, into ``counts``: runs of the characters that ``letters``, a bitmap, has."""
+    for d in range(offsets.size - 1):
+        at, stop, n, inside = offsets[d], offsets[d + 1], 0, False
+        while at < stop:
+            is_letter = _in_word(data, at, stop, letters)
+            n += np.int64(is_letter and not inside)
+            inside = is_letter
+            at = _next(data, at, stop)
+        counts[d] = n
 
 
 @kernel("read(uint8[::1]), read(int64[::1]), UniTuple(uint64, 4), uint64[::1]")

@@ -251,8 +251,11 @@ class _Numbering:
 
 
 def _grouped(rows: U64) -> tuple[I64, I64]:
-    """Places of keys that are there twice or more, those of one key together and rising; and the first of each key."""
-    order = np.lexsort((rows[:, 1], rows[:, 0]))
+    """Places of keys that are there twice or more, those of one key together; and the first of each key.
+
+    ``rows`` are keys and places; those of one key are rising, and stay so.
+    """
+    order = np.argsort(rows[:, 0], kind="stable")
     keys = rows[order, 0]
     same = keys[1:] == keys[:-1]
     is_repeated = np.append(same, False) | np.append(False, same)

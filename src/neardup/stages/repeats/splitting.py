@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.errors import MissingDependency
-from neardup.kernels import units as kernels
+from neardup.kernels import segments, units
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, Documents, Mask
@@ -33,7 +33,7 @@ def split(documents: Documents, unit: str) -> tuple[I64, I64]:
         return _sentences(documents)
     counts = np.empty(len(documents), dtype=np.int64)
     bounds = np.empty((documents.nbytes // 2 + len(documents), 2), dtype=np.int64)
-    used = kernels.split_at_breaks(documents.data, documents.offsets, _BREAKS[unit], counts, bounds)
+    used = units.split_at_breaks(documents.data, documents.offsets, _BREAKS[unit], counts, bounds)
     return bounds[:used].copy(), counts
 
 
@@ -65,7 +65,7 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
     bounds = np.stack((ends[:-1], ends[1:]), axis=1)
     if int(ends[-1]) != int(documents.offsets[-1]):
         raise RuntimeError("sentencex gave sentences that are not together the text")
-    kernels.trim(documents.data, bounds)
+    units.trim(documents.data, bounds)
     of = np.repeat(np.arange(counts.size), counts)
     some = bounds[:, 1] > bounds[:, 0]
     return bounds[some], np.bincount(of[some], minlength=counts.size).astype(np.int64)
@@ -73,23 +73,10 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
 
 def is_long(texts: Documents, kind: str, least: int) -> Mask:
     """Which texts have ``least`` or more of a ``kind``: ``byte``, ``char`` or ``word`` (letters, marks and numbers)."""
-    ends = texts.offsets if kind == "byte" else _counted(texts, is_word=kind == "word")
-    found: Mask = np.diff(ends) >= least
+    counts = np.diff(texts.offsets)
+    if kind == "char":
+        segments.count_characters(texts.data, texts.offsets[:-1].copy(), texts.offsets[1:].copy(), counts)
+    elif kind == "word":
+        units.count_words(texts.data, texts.offsets, Hasher.private(Shingle("word", 1)).params.letters, counts)
+    found: Mask = counts >= least
     return found
-
-
-def _counted(texts: Documents, *, is_word: bool) -> I64:
-    """int64[n + 1]: the characters, or words, that begin before each text and before the end of the last."""
-    data = texts.data[texts.offsets[0] : texts.offsets[-1]]
-    at: I64 = starts_of((data & 0xC0 != 0x80).astype(np.int64))[texts.offsets - texts.offsets[0]]
-    if not is_word:
-        return at
-    codes = np.frombuffer(data.tobytes().decode("utf-8", "replace").encode("utf-32-le"), dtype="<u4")
-    letters = Hasher.private(Shingle("word", 1)).params.letters
-    is_letter = (letters[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.bool_)
-    is_first = is_letter.copy()
-    is_first[1:] &= ~is_letter[:-1]
-    heads = at[:-1][at[:-1] < codes.size]
-    is_first[heads] = is_letter[heads]
-    words: I64 = starts_of(is_first.astype(np.int64))[at]
-    return words
