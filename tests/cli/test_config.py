@@ -80,6 +80,7 @@ OF_TYPE = {
     "name": ["latin-1", "log"],
     "seconds": ["2.5"],
     "kind": ["essays"],
+    "pipeline": ["c4"],
 }
 """Values for options whose types are ours, one of which each of them takes."""
 

@@ -36,7 +36,10 @@ OWN = {
     "report": {"inputs", "output", "pairs", *Wanted.names()},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
-    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize", *Selection.names()},
+    "passages": {
+        *("inputs", "unit", "span", "threshold", "shingle", "min_bytes", "min_words", "min_chars", "normalize"),
+        *Selection.names(),
+    },
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }

@@ -92,6 +92,63 @@ def test_the_table_is_that_of_python_and_of_brute_force(cli: Cli) -> None:
     assert spans["first"].to_pylist() == [True, False, False]
 
 
+def test_units_are_compared_and_cut_whole(cli: Cli) -> None:
+    rows = [{"id": "a", "text": "Home\nAbout\nA story."}, {"id": "b", "text": "Home\r\n\r\nA tale. \nAbout\n"}]
+    Path("in.jsonl").write_text(jsonl(rows))
+    done = cli(
+        "in.jsonl", "--unit", "line", "--min-chars", "5", "--cut", "first", "-o", "out.jsonl", "--spans", "s.csv"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert "1 passage of 1 line (5 characters at least) or more, in 2 spans" in done.stderr
+    assert "out of 1 document, by the policy first" in done.stderr
+    assert [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()] == [
+        rows[0]["text"],
+        "Home\r\n\r\nA tale.\n",
+    ]
+    spans = list(csv.DictReader(io.StringIO(Path("s.csv").read_text())))
+    assert [(row["id"], row["start"], row["end"], row["source_id"]) for row in spans] == [
+        ("a", "5", "10", "a"),
+        ("b", "17", "22", "a"),
+    ]
+
+
+def test_near_duplicate_units_are_told_with_their_similarity(cli: Cli) -> None:
+    letter = "Dear {}, thank you for your order. It left our house on Monday and will be with you within the week."
+    Path("in.jsonl").write_text(jsonl([{"id": name, "text": letter.format(name)} for name in ("Ada", "Ben", "Cyd")]))
+    more = ("--threshold", "0.7", "--shingle", "char:5", "--cut", "first", "--min-left", "1", "-o", "out.jsonl")
+    done = cli("in.jsonl", "--unit", "line", *more, "--spans", "s.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert "100 % of the text is in units with a near-duplicate" in done.stderr
+    assert "1 passage of 1 line (similarity 0.7 at least), in 3 spans" in done.stderr
+    assert [json.loads(line)["id"] for line in Path("out.jsonl").read_text().splitlines()] == ["Ada"]
+    table = pq.read_table("s.parquet")
+    assert table["similarity"].to_pylist()[0] == 1.0
+    assert all(0.7 <= each < 1 for each in table["similarity"].to_pylist()[1:])
+
+
+def test_a_preset_is_told_and_what_is_typed_wins(cli: Cli) -> None:
+    Path("in.jsonl").write_text(
+        jsonl([{"id": i, "text": f"Page {i}\nOne story {i}{i}.\n{c} x"} for i, c in enumerate("abc")])
+    )
+    looked = cli("in.jsonl", "--preset", "ccnet", "--json")
+    told = json.loads(looked.stdout)
+    assert (told["unit"], told["span"], told["normalize"], told["cut"]) == (
+        "line",
+        1,
+        "nfc,casefold,punct,digits",
+        None,
+    )
+    assert told["preset"]["options"] == {"unit": "line", "span": 1, "normalize": "casefold,digits,punct"}
+    done = cli("in.jsonl", "--preset", "ccnet", "-o", "out.jsonl")
+    assert "--preset ccnet = --unit line --span 1 --normalize casefold,digits,punct --cut none" in done.stderr
+    assert [json.loads(line)["text"] for line in Path("out.jsonl").read_text().splitlines()] == ["a x", "b x", "c x"]
+    kept = cli("in.jsonl", "--preset", "ccnet", "--cut", "first", "--normalize", "none", "-o", "kept.jsonl", "--json")
+    told = json.loads(kept.stdout)
+    assert (told["normalize"], told["cut"]["policy"], told["spans"]) == ("none", "first", 0)
+    assert told["preset"]["given"] == {"normalize": "none", "cut": "first"}
+    assert neardup.passages("in.jsonl", preset="ccnet").cut()["text"].to_pylist() == ["a x", "b x", "c x"]
+
+
 def test_nothing_found_is_a_warning_with_the_settings(cli: Cli) -> None:
     Path("in.jsonl").write_text(jsonl(ROWS[:1]))
     done = cli("in.jsonl")
@@ -218,7 +275,10 @@ def test_what_is_left_out_is_said(cli: Cli) -> None:
         (["in.jsonl", "--cut", "first", "-o", "./to/", "--cuts", "to/in.jsonl"], "would be the copy of an input too"),
         (["in.html", "--cut", "first", "-o", "out.html"], "cannot be written back into it"),
         (["in.jsonl", "--text", "text,id", "--cut", "first", "-o", "out.jsonl"], "Give one with --text."),
-        (["in.jsonl", "--min-bytes", "15"], "Give a whole number from 16 to 65536."),
+        (["in.jsonl", "--span", "3"], "span is for lines, sentences and paragraphs."),
+        (["in.jsonl", "--unit", "line", "--snap", "word", "--cut", "none", "-o", "out.jsonl"], "Leave snap out."),
+        (["in.jsonl", "--preset", "ccnett"], "Did you mean 'ccnet'?"),
+        (["in.jsonl", "--min-bytes", "15"], "Give a whole number from 16 to 65,536."),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_cure(cli: Cli, args: list[str], message: str) -> None:

@@ -29,6 +29,7 @@ HOW = ("--cut", "first", "--min-left", "30", "--threads", "1", "-q")
 UNITS = {
     "bytes": ("--min-bytes", "40"),
     "words": ("--min-words", "6", "--normalize", "nfc,casefold"),
+    "lines": ("--unit", "line", "--normalize", "nfc,casefold"),
 }
 STAGES = ("read", "grouped", "walked")
 

@@ -55,6 +55,8 @@ def normalised(text: str, steps: str) -> list[Unit]:
         units = [Unit(char, unit.start, unit.end) for unit in units for char in unit.text.casefold()]
         if form:
             units = formed(units, form)
+    if "digits" in names:
+        units = [Unit("0" if unicodedata.category(unit.text) == "Nd" else unit.text, *unit[1:]) for unit in units]
     if "punct" in names:
         units = [unit for unit in units if not unicodedata.category(unit.text).startswith("P")]
     if "strip" in names:

@@ -9,7 +9,7 @@ ShingleValue = tuple[object, ...]
 
 
 def normalise(text: str, how: str = "nfc") -> str:
-    """Apply the steps of ``how`` in the fixed order form, casefold, punct, space or strip."""
+    """Apply the steps of ``how`` in the fixed order form, casefold, digits, punct, space or strip."""
     names = how.split(",")
     form = next((name.upper() for name in names if name in ("none", "nfc", "nfkc")), "NFC")
 
@@ -19,6 +19,8 @@ def normalise(text: str, how: str = "nfc") -> str:
     text = in_form(text)
     if "casefold" in names:
         text = in_form(text.casefold())
+    if "digits" in names:
+        text = "".join("0" if unicodedata.category(c) == "Nd" else c for c in text)
     if "punct" in names:
         text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
     if "space" in names:

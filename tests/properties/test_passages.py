@@ -21,11 +21,11 @@ from neardup.stages import offsets
 from neardup.stages.text import normalize_text
 
 FORMS = ("none", "nfc", "nfkc")
-STEPS = ("", ",space", ",strip", ",punct", ",punct,space", ",punct,strip")
+STEPS = ("", ",space", ",strip", ",punct", ",digits", ",punct,space", ",punct,strip")
 HOWS = [form + fold + steps for form in FORMS for fold in ("", ",casefold") for steps in STEPS]
 SHINGLES = ["char:1", "char:2", "char:3", "char:9", "byte:1", "byte:4", "word:1", "word:2", "word:3", "item"]
 ALPHABET = [
-    *"abBe qΣσςß.,-'\t\n\r\0",
+    *"abBe17 qΣσςß.,-'\t\n\r\0",
     "\r\n",
     "é",
     "e\u0301",

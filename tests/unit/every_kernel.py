@@ -76,6 +76,11 @@ def answers(folder: Path) -> dict[str, Any]:
     chosen = [text * 3 for text in TEXTS[:8]]
     for how in ({"against": TEXTS[:3], "min_docs": 2}, {"group_by": "[0-4]$", "min_count": 5}):
         found[f"passages by {sorted(how)}"] = neardup.passages(chosen, min_bytes=20, threads=1, **how).spans.to_pylist()
+    lines = neardup.passages(["\n".join(TEXTS[:4]), "\r\n".join(TEXTS[2:6])], unit="line", span=2, threads=1)
+    found["passages of lines"] = lines.spans.to_pylist(), lines.cut().to_pylist()
+    for least in ({"min_chars": 9}, {"min_words": 2}):
+        some = neardup.passages(TEXTS * 2, unit="sentence", **least, threads=1)
+        found[f"passages of sentences, {least}"] = some.spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

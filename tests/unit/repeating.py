@@ -61,7 +61,7 @@ def segments_of(
         key=key,
         choose=choose,
     )
-    found = Segments.together(list(repeats.segments(with_ignored=True)))
+    found = Segments.together(list(repeats.segments()))
     assert folder is None or not any(blobs) or space.workdir is not None
     space.close(finished=True)
     return found

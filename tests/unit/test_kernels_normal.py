@@ -18,7 +18,7 @@ from neardup.params import Normalize
 from neardup.stages.characters import Table, composites, table_of
 
 FORMS = ("nfc", "nfkc")
-STEPS = (*FORMS, "none,casefold,space", "casefold,punct,space", "nfkc,casefold,punct,strip")
+STEPS = (*FORMS, "none,casefold,space", "casefold,punct,space", "nfkc,casefold,punct,strip", "none,casefold,digits")
 
 
 def whole(steps: str, blobs: list[bytes]) -> Characters:

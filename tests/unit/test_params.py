@@ -77,6 +77,7 @@ def test_a_shingle_that_is_none_is_refused_with_its_value(text, words):
         ("NFKC, Casefold", "nfkc,casefold"),
         ("punct,space", "nfc,space,punct"),
         ("strip", "nfc,strip"),
+        ("digits,punct,none", "none,punct,digits"),
         ("none,casefold,space,punct", "none,casefold,space,punct"),
     ],
 )
@@ -102,7 +103,7 @@ def test_a_normalisation_that_contradicts_itself_is_refused(text, words):
 
 def test_only_steps_beyond_the_form_change_more_than_the_form():
     assert Normalize.parse("nfkc").is_form_only
-    assert not any(Normalize.parse(step).is_form_only for step in ("casefold", "punct", "space", "strip"))
+    assert not any(Normalize.parse(step).is_form_only for step in ("casefold", "punct", "space", "strip", "digits"))
 
 
 def test_bands_print_as_they_are_written_and_know_their_slots():

@@ -58,7 +58,7 @@ def bytes_before(text: str, at: int) -> int:
 
 @pytest.mark.parametrize("kind", ["word", "char"])
 @pytest.mark.parametrize(
-    "normalize", ["none", "none,casefold", "nfc", "nfc,casefold,space", "nfc,punct", "nfkc,casefold,punct,strip"]
+    "normalize", ["none", "none,casefold", "nfc", "nfc,casefold,space", "nfc,punct,digits", "nfkc,casefold,punct,strip"]
 )
 def test_words_and_characters_are_found_and_placed_as_the_plain_definition_has_them(kind: str, normalize: str):
     texts, span = some_texts(len(normalize)), 4 if kind == "word" else 16

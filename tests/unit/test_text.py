@@ -18,7 +18,7 @@ from neardup.types import Documents
 OPTIONS = [
     ",".join([form, *steps, *space])
     for form in ("none", "nfc", "nfkc")
-    for steps in ((), ("casefold",), ("punct",), ("casefold", "punct"))
+    for steps in ((), ("casefold",), ("punct",), ("casefold", "punct"), ("digits",), ("casefold", "digits", "punct"))
     for space in ((), ("space",), ("strip",))
 ]
 
@@ -46,6 +46,12 @@ PIECES = [
     "\u212b",
     "ﬁ",
     "Ａ",
+    "0",
+    "7",
+    "²",
+    "２",
+    "\u0663",
+    "\U0001d7d9",
 ]
 PIECES += [
     "，",

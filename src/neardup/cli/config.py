@@ -21,7 +21,7 @@ from neardup.cli import LazyGroup
 from neardup.cli.options import YES, Command
 from neardup.cli.toml import as_toml
 from neardup.errors import did_you_mean
-from neardup.params.presets import PRESETS, preset_options
+from neardup.params.presets import PIPELINES, PRESETS, preset_options
 from neardup.shown import shown
 
 READ = "neardup.config"
@@ -117,7 +117,7 @@ def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
 
 def _of_preset(name: Any) -> set[str | None]:
     """The options that a preset stands for, which win over those of a file when it is typed."""
-    return set(preset_options(name)) if name in PRESETS else set()
+    return set(preset_options(name)) if name in (*PRESETS, *PIPELINES) else set()
 
 
 def _names(exc: click.UsageError, key: str, param: click.Parameter) -> bool:

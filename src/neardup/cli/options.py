@@ -143,7 +143,8 @@ normalize = defaulted(
     metavar="STEPS",
     default=params.DEFAULT_NORMALIZE,
     help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space become"
-    " one space), strip (no white space), punct (no punctuation), with commas between.",
+    " one space), strip (no white space), punct (no punctuation), digits (each becomes 0),"
+    " with commas between.",
 )
 
 slots = click.option(

@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,26 @@ from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
-from neardup.params import InputOptions, Normalize, RunOptions, check_share
+from neardup.params import (
+    DEFAULT_SHINGLE,
+    PIPELINES,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    Shingle,
+    check_preset,
+    check_share,
+    check_threshold,
+    pipelines_help,
+)
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
 
 POLICIES = ("first", "first-greedy", "none", "other-documents")
 SNAPS = ("char", "word", "line", "sentence")
+UNITS = ("line", "sentence", "paragraph")
 """As ``neardup.passages`` has them. These are written here so that the help loads no numpy; a test compares them."""
 
 
@@ -41,38 +55,75 @@ def _share(value: object) -> float:
     "passages",
     "passages docs.jsonl -o spans.jsonl",
     "passages crawl/ --min-bytes 200 -o spans.parquet --memory 4GB",
+    "passages crawl/ --unit line --min-chars 20 -o lines.csv",
+    "passages docs.jsonl --preset c4 -o clean.jsonl",
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
     "passages train.jsonl --against test.jsonl --min-words 13 -o contaminated.csv",
     "passages crawl/ --group-by folder:1 --min-share 0.05 --cut none --snap line -o clean/",
 )
 @options.inputs
 @click.option(
-    "--min-bytes",
-    type=options.whole("min-bytes", 16, 1 << 16),
+    "--preset",
+    "preset",
+    type=options.Checked("pipeline", partial(check_preset, option="preset", names=PIPELINES)),
+    metavar="PIPELINE",
+    help="What a known pipeline did with repeated lines and sentences, in place of the defaults. Options given with it"
+    f" win, and --cut is only set with -o. {pipelines_help()}.  [default: none]",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    help="Compare whole lines, sentences or paragraphs: a passage is then a run of --span of them. A paragraph ends at"
+    " a blank line. Sentences need neardup[sentences].  [default: passages begin and end anywhere]",
+)
+@click.option(
+    "--span",
+    type=options.whole("span", 1, 1000),
     metavar="N",
-    help="Bytes of the shortest passage, in UTF-8: 100 are about 17 English words, or 33 Chinese characters."
-    "  [default: 100, without the next two]",
+    help="With --unit: lines, sentences or paragraphs of the shortest passage.  [default: 1]",
+)
+@click.option(
+    "--threshold",
+    "-t",
+    type=options.Checked("number", check_threshold),
+    metavar="T",
+    help="With --unit: near-duplicates from this similarity on, one by one, in place of equal units. They are found as"
+    " neardup dedup finds documents; the table has the similarity to the first one of a group.  [default: equal units]",
+)
+@click.option(
+    "--shingle",
+    type=options.Checked("unit:k", Shingle.parse),
+    metavar="UNIT:K",
+    help=f"With --threshold: what the similarity is taken of, as for neardup find.  [default: {DEFAULT_SHINGLE}]",
+)
+@click.option(
+    "--min-bytes",
+    type=options.whole("min-bytes", 1, 1 << 16),
+    metavar="N",
+    help="Bytes of the shortest passage, in UTF-8, from 16: 100 are about 17 English words, or 33 Chinese characters."
+    " With --unit this and the next two say how large a unit must be, from 1, to count.  [default: 100, without the"
+    " next two and --unit]",
 )
 @click.option(
     "--min-words",
-    type=options.whole("min-words", 4, 1 << 16),
+    type=options.whole("min-words", 1, 1 << 16),
     metavar="N",
-    help="Words instead: runs of letters, marks and numbers. What stands between words is not compared, and a passage"
-    " is from its first word to its last.",
+    help="Words instead, from 4: runs of letters, marks and numbers. What stands between words is not compared, and a"
+    " passage is from its first word to its last.",
 )
 @click.option(
     "--min-chars",
-    type=options.whole("min-chars", 16, 1 << 16),
+    type=options.whole("min-chars", 1, 1 << 16),
     metavar="N",
-    help="Characters instead.",
+    help="Characters instead, from 16.",
 )
 @options.defaulted(
     "--normalize",
     type=options.Checked("steps", Normalize.parse),
     metavar="STEPS",
     default="none",
-    help="What is compared, as for neardup find, such as nfc,casefold,space. Lengths are of the normalised text, and"
-    " spans and cuts are places in the text as it was read.",
+    help="What is compared, as for neardup find, such as nfc,casefold,space; each unit by itself. Lengths are"
+    " of the normalised text, and spans and cuts are places in the text as it was read.",
 )
 @click.option(
     "--against",
@@ -133,17 +184,18 @@ def _share(value: object) -> float:
     " no copy stays. other-documents: as first, but what is repeated inside one document only is left there."
     "  [default: nothing is cut]",
 )
-@options.defaulted(
+@click.option(
     "--snap",
     type=click.Choice(SNAPS),
-    default="word",
-    help="To what a cut is moved inward, so that no word, line or sentence is cut in two.",
+    help="To what a cut is moved inward, so that no word, line or sentence is cut in two. Not with --unit: units are"
+    " cut whole, with the white space on one side.  [default: word]",
 )
 @click.option(
     "--min-cut",
     type=options.whole("min-cut", 0),
     metavar="N",
-    help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage]",
+    help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage, 0 with"
+    " --unit]",
 )
 @options.defaulted(
     "--min-left",
@@ -179,10 +231,15 @@ def passages(
     *,
     ctx: click.Context,
     inputs: tuple[Path, ...],
+    preset: Preset | None,
+    unit: str | None,
+    span: int | None,
+    threshold: float | None,
+    shingle: Shingle | None,
     min_bytes: int | None,
     min_words: int | None,
     min_chars: int | None,
-    normalize: Normalize,
+    normalize: Normalize | str,
     against: tuple[Path, ...],
     ignore: tuple[str, ...],
     group_by: str | None,
@@ -191,7 +248,7 @@ def passages(
     min_share: float | None,
     output: str | None,
     cut: str | None,
-    snap: str,
+    snap: str | None,
     min_cut: int | None,
     min_left: int,
     spans: str | None,
@@ -203,9 +260,10 @@ def passages(
 ) -> None:
     """Find the passages that stand at two or more places of a collection, and cut the copies.
 
-    A passage is a stretch of at least --min-bytes bytes inside one document, or of so many words or characters. All
-    that repeat are found, and compared byte for byte, or word for word: in one document or in several, whatever stands
-    around them. Which place is the first goes by the order of the input.
+    A passage is a stretch of at least --min-bytes bytes inside one document, or of so many words or characters; or,
+    with --unit, a run of whole lines, sentences or paragraphs. All that repeat are found, and compared byte for byte,
+    or unit for unit: in one document or in several, whatever stands around them. Which place is the first goes by the
+    order of the input.
 
     INPUT is as for neardup find. The table has one row for each span: id, start and end (characters; bytes too), an
     earlier place of the same text, how often it stands, in how many documents, and whether it is the first.
@@ -220,6 +278,9 @@ def passages(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
     """
+    if preset is not None and output is None and "cut" in preset.options:  # a look before anything is cut
+        cut = None
+        preset = replace(preset, options={name: value for name, value in preset.options.items() if name != "cut"})
     if cut is None:
         for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts", "second_pass")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
@@ -231,17 +292,26 @@ def passages(
     tables, files = _targets(
         inputs, output, spans, cuts, read=read, is_cut=cut is not None, json=voice.json, glob=reading.glob
     )
-    from neardup.tasks.passages.copies import check_copies, write_cut_copies  # not before the checks: these load numba
+    from neardup.tasks.dedup.near_units import find_near  # not before the checks: these load numba
+    from neardup.tasks.passages.copies import check_copies, write_cut_copies
     from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.groups import top_groups
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
     from neardup.tasks.passages.run import PassageRun
     from neardup.tasks.passages.selection import Selection
-    from neardup.tasks.passages.settings import Cutting, Length
+    from neardup.tasks.passages.unit_runs import cutting_of, length_of
 
     begin = time.perf_counter()
     with usage_errors():
-        length = Length.of(min_bytes, min_words, min_chars)
+        length = length_of(
+            unit=unit,
+            span=span,
+            min_bytes=min_bytes,
+            min_words=min_words,
+            min_chars=min_chars,
+            threshold=threshold,
+            shingle=shingle,
+        )
         selection = Selection(list(against) or None, ignore, group_by, min_count, min_docs, min_share)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
@@ -249,14 +319,17 @@ def passages(
             task = {} if cut is None else {"output": output}
             place = running.work_place(output)
             run = running.placed(run, place)
-            work = PassageRun(reader, length, run, observer, normalize, task, place, selection=selection)
-            stack.enter_context(work)
+            how = {"spill_to": place, "selection": selection, "near": find_near}
+            work = stack.enter_context(
+                PassageRun(reader, length, run, observer, Normalize.parse(normalize), task, **how)
+            )
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
             if cut is None:
                 observer.in_background(work.find)
             else:
-                cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)
+                with usage_errors():
+                    cutting = cutting_of(length, cut, snap=snap, min_cut=min_cut, min_left=min_left)
                 with usage_errors():
                     check_copies(reader, str(output), [name for table in tables for name in table.files])
                 decided = observer.in_background(lambda: DecidedCuts(work, cutting))
@@ -282,6 +355,7 @@ def passages(
             ctx.meta[WRITTEN] = files if together.are_named else []
         summary = {
             **work.summary().as_dict(),
+            "preset": None if preset is None else preset.as_dict(),
             "blank": work.provenance.blank,
             "passed_over": [asdict(each) for each in reader.passed_over],
             "columns": [asdict(each) for each in reader.columns],

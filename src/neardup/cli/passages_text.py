@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neardup.cli.summary import labelled, left_out, listed_faults
+from neardup.cli.summary import labelled, left_out, listed_faults, preset_rows
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.shown import counted, duration, megabytes, percent, shown
 
 WARNING = "WARNING"
 """How the line begins that says that nothing was found."""
+_KINDS = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
 SHOWN = 5
 """Passages and documents that are told; groups are all told that the summary has."""
 
@@ -33,12 +34,14 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
     wanted = f"of {least} or more{_at_least(summary)}"
     if summary["spans"]:
         if summary["against"] is None:
-            where = "at two or more places" if summary["groups"] is None else "at two or more places of its group"
+            where = "stands at two or more places"
+            if summary["threshold"] is not None:
+                where, wanted = "is in units with a near-duplicate", f"of {least}"
+            elif summary["groups"] is not None:
+                where += " of its group"
+            share = f"{percent(repeated, size)} of the text {where}"
             rows += [
-                (
-                    "repeated",
-                    f"{percent(repeated, size)} of the text stands {where}, {percent(later, size)} stood before",
-                ),
+                ("repeated", f"{share}, {percent(later, size)} stood before"),
                 ("passages", f"{counted(summary['passages'], 'passage')} {wanted}, in {summary['spans']:,} spans"),
             ]
         else:
@@ -59,6 +62,7 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
     else:
         stands = "stands at two places" if summary["against"] is None else "stands in the other collection"
         rows.append((WARNING, f"no passage {wanted} {stands}. {_cure(summary)}"))
+    rows += preset_rows(summary["preset"])
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
@@ -115,12 +119,25 @@ def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 def _least(summary: Mapping[str, Any]) -> str:
     """The length of the shortest passage."""
-    kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
-    length = next(counted(summary[name], unit) for name, unit in kinds if summary[name] is not None)
+    if summary["unit"] is not None:
+        return _least_run(summary)
+    length = next(counted(summary[name], unit) for name, unit in _KINDS if summary[name] is not None)
     return length if summary["normalize"] == "none" else f"{length} of normalised text"
 
 
+def _least_run(summary: Mapping[str, Any]) -> str:
+    """The shortest run of units."""
+    unit = summary["unit"] if summary["normalize"] == "none" else f"normalised {summary['unit']}"
+    runs = counted(summary["span"], unit)
+    least = [counted(summary[name], kind) for name, kind in _KINDS if summary[name] is not None]
+    if summary["threshold"] is not None:
+        least.append(f"similarity {summary['threshold']:g}")
+    return f"{runs} ({', '.join(least)} at least)" if least else runs
+
+
 def _cure(summary: Mapping[str, Any]) -> str:
+    if summary["unit"] is not None:
+        return f"If you expected some, give fewer {summary['unit']}s with --span, or look at what --text reads."
     if summary["too_short"] == summary["documents"]:
         return "All documents are shorter than that: give a smaller length, or look at what --text reads."
     smaller = ["length", *(name for name in ("min_count", "min_docs", "min_share") if summary[name] is not None)]
@@ -148,7 +165,9 @@ def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
 
 def cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
     """What was cut of texts of ``size`` bytes, and which documents were left out."""
-    how = f"by the policy {cut['policy']}, to whole {cut['snap']}s" if cut["snap"] != "char" else cut["policy"]
+    how = f"by the policy {cut['policy']}"
+    if cut["snap"] not in ("char", "unit"):
+        how += f", to whole {cut['snap']}s"
     rows = [
         ("cut", f"{percent(cut['bytes'], size)} of the text, out of {counted(cut['documents'], 'document')}, {how}"),
     ]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
+from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.anchors import LONGEST_PERIOD, LOW, MORE
 
 FIRST, OWN, OTHER, IGNORED = 1, 2, 3, 4
@@ -92,6 +92,12 @@ def _find_document(offsets, place):
 
 
 @part
+def _begins_document(offsets, place):
+    """Whether a document begins at a place. Windows of one unit on both sides of it are equal to no stretch."""
+    return offsets[_find_document(offsets, place)] == place
+
+
+@part
 def _close(state, span, out, used):
     """Write the open segment."""
     if not state[OPEN]:
@@ -163,8 +169,9 @@ def _settle(pages, unit, span, offsets, state, out, used):
         and state[DOCUMENT] == state[S_DOCUMENT]
         and state[KIND] == state[S_KIND]
     )
+    goes_on = goes_on and state[S_LAST] - state[SHIFT] + span <= state[SOURCE_END]
     if goes_on and state[SHIFT] != state[S_SHIFT]:
-        goes_on = state[STAGE] == 0 and state[S_LAST] - state[SHIFT] + span <= state[SOURCE_END]
+        goes_on = state[STAGE] == 0
         if goes_on:
             same = _test(pages, unit, span, state, state[S_BEGIN], state[SHIFT])
             if same < 0:
@@ -265,6 +272,7 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
                 and state[S_DOCUMENT] == document
                 and state[S_KIND] == kind
                 and state[S_SHIFT] == begin - source
+                and (span > 1 or kind != OTHER or not _begins_document(offsets, source))
             )
             if is_one:
                 state[S_LAST] = begin + more
@@ -299,6 +307,7 @@ def end_walk(pages, offsets, unit, span, state, out):
     return _close(state, span, out, used[0])
 
 
+@also("read(uint8[::1]), int64[::1], int64[::1], int64[::1]")
 @kernel("uint8[::1], int64[::1], int64[::1], int64[::1]")
 def count_characters(data, begins, ends, counts):
     """The characters that begin in ``data[begins[i] : ends[i]]`` (UTF-8), into ``counts``."""

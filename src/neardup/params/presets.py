@@ -6,7 +6,7 @@ is given by hand wins, and the spec of a run is the one that the same options by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import signature
@@ -15,11 +15,13 @@ from typing import Any, ParamSpec, TypeVar
 from neardup.params.checks import CONTAINMENT, check_choice
 
 __all__ = [
+    "PIPELINES",
     "PRESETS",
     "Preset",
     "about_preset",
     "as_options",
     "check_preset",
+    "pipelines_help",
     "preset_options",
     "presets_help",
     "resolve",
@@ -72,6 +74,24 @@ _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
 
 PRESETS = tuple(_TABLE)
 """Names of the presets."""
+
+# What known pipelines did with repeated lines and sentences. Sources, and where we differ: docs/howto/passages.md.
+_PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "c4": (
+        "as the paper on C4 has it: all but one of any span of three sentences goes",
+        {"unit": "sentence", "span": 3, "normalize": "casefold,space", "cut": "first"},
+    ),
+    "c4-lines": (
+        "as the program that made C4 does it: all but one of a line goes",
+        {"unit": "line", "span": 1, "normalize": "casefold,space", "cut": "first"},
+    ),
+    "ccnet": (
+        "as CCNet: of a line that repeats no copy stays, digits and punctuation aside",
+        {"unit": "line", "span": 1, "normalize": "casefold,digits,punct", "cut": "none"},
+    ),
+}
+PIPELINES = tuple(_PIPELINES)
+"""Names of the presets of ``neardup passages``."""
 _SHORT = {"threshold": "-t"}
 _PLAIN = ("shingle", "normalize", "threshold")
 """Options that every preset has: in a help text their values tell which they are."""
@@ -91,7 +111,8 @@ class Preset:
     def __str__(self) -> str:
         """The preset as it is typed, and what it stands for: ``--for essays = --shingle word:3 …``."""
         beside = f"; given with it: {as_options(self.given)}" if self.given else ""
-        return f"--for {self.name} = {as_options(self.options) or 'nothing'}{beside}"
+        option = "--preset" if self.name in PIPELINES else "--for"
+        return f"{option} {self.name} = {as_options(self.options) or 'nothing'}{beside}"
 
     def as_dict(self) -> dict[str, Any]:
         """The preset as plain JSON values."""
@@ -104,9 +125,9 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value if isinstance(value, (str, int, float)) else str(value) for name, value in values.items()}
 
 
-def check_preset(name: str, option: str = "preset") -> str:
+def check_preset(name: str, option: str = "preset", names: Sequence[str] = PRESETS) -> str:
     """Return the name of a preset, else raise InputError that names the option and lists those that there are."""
-    return check_choice(name, PRESETS, option)
+    return check_choice(name, names, option)
 
 
 def preset_options(name: str) -> dict[str, Any]:
@@ -115,7 +136,7 @@ def preset_options(name: str) -> dict[str, Any]:
     >>> preset_options("records")
     {'shingle': 'word:1', 'normalize': 'casefold,space', 'threshold': 0.5}
     """
-    return dict(_TABLE[name][1])
+    return dict({**_TABLE, **_PIPELINES}[name][1])
 
 
 def about_preset(name: str) -> str:
@@ -142,6 +163,11 @@ def presets_help() -> str:
     return ", ".join(f"{name} ({_in_short(options)})" for name, (_, options) in _TABLE.items())
 
 
+def pipelines_help() -> str:
+    """What every preset of ``neardup passages`` stands for, in one paragraph."""
+    return ", ".join(f"{name} ({as_options(options)})" for name, (_, options) in _PIPELINES.items())
+
+
 def _in_short(options: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in options.items() if name not in _PLAIN}
     return " ".join([*(str(options[name]) for name in _PLAIN), *([as_options(rest)] if rest else [])])
@@ -166,7 +192,8 @@ def resolve(values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
     name = values.get("preset")
     if name is None or isinstance(name, Preset):
         return dict(values)
-    own = {key: value for key, value in preset_options(check_preset(name)).items() if key in values}
+    check_preset(name, names=PIPELINES if "unit" in values else PRESETS)
+    own = {key: value for key, value in preset_options(name).items() if key in values}
     if not _has_bands(values):
         own.pop("slots", None)
     sets = {key: value for key, value in own.items() if key not in given}

@@ -21,7 +21,7 @@ SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
 _FORMS = ("none", "nfc", "nfkc")
-_STEPS = ("casefold", "space", "strip", "punct")
+_STEPS = ("casefold", "space", "strip", "punct", "digits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,9 @@ class Normalize:
     """How a text is changed before it is cut into shingles; the order of steps is fixed.
 
     ``form`` is ``none``, ``nfc`` or ``nfkc``. Then, where asked for: ``casefold`` (Unicode full case folding,
-    followed by the form again), ``punct`` (every character of Unicode category P* is dropped),
-    ``space`` (a run of white space becomes one space, none at the ends), ``strip`` (all white space is dropped).
+    followed by the form again), ``digits`` (every decimal digit, of Unicode category Nd, becomes 0), ``punct`` (every
+    character of Unicode category P* is dropped), ``space`` (a run of white space becomes one space, none at the ends),
+    ``strip`` (all white space is dropped).
     """
 
     form: str
@@ -114,6 +115,7 @@ class Normalize:
     punct: bool = False
     space: bool = False
     strip: bool = False
+    digits: bool = False
 
     @classmethod
     def parse(cls, text: str | Normalize) -> Normalize:
@@ -144,7 +146,7 @@ class Normalize:
     @property
     def is_form_only(self) -> bool:
         """True when only a Unicode form (or nothing) is applied."""
-        return not (self.casefold or self.punct or self.space or self.strip)
+        return not (self.casefold or self.punct or self.space or self.strip or self.digits)
 
     def __str__(self) -> str:
         return ",".join([self.form, *(name for name in _STEPS if getattr(self, name))])
@@ -301,4 +303,7 @@ class Spec:
             "overlap": "",
             "candidates_by": None,
         }
-        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
+        plain = asdict(self)
+        if not self.normalize.digits:
+            del plain["normalize"]["digits"]
+        return {name: value for name, value in plain.items() if name not in later or value != later[name]}

@@ -71,6 +71,8 @@ class Table:
                 table[byte] = normal.SPACE if self._normalize.space else normal.DROP
             elif self._normalize.punct and is_punctuation(char):
                 table[byte] = normal.DROP
+            elif self._normalize.digits and char.isdecimal():
+                table[byte] = ord("0")
             elif self._normalize.casefold:
                 table[byte] = ord(char.casefold())
         return table
@@ -86,6 +88,7 @@ class Table:
         mixed = (
             any(map(str.isspace, chars)) or any(map(is_punctuation, chars)) or any(map(unicodedata.combining, chars))
         )
+        mixed |= self._normalize.digits and any(map(str.isdecimal, formed))
         if formed != chars or folds or mixed or not (self._form is None or _joining().isdisjoint(chars)):
             return [self._entry(char, pool) for char in chars]
         if parted == chars:
@@ -118,8 +121,10 @@ class Table:
         return text if self._form is None else unicodedata.normalize(self._form, text)
 
     def _becomes(self, char: str, folded: str, pool: bytearray) -> int:
-        """The bits that say what is written: after the forms, punctuation and white space."""
+        """The bits that say what is written: after the forms, digits, punctuation and white space."""
         steps = self._normalize
+        if steps.digits:
+            folded = "".join("0" if each.isdecimal() else each for each in folded)
         text = "".join(each for each in folded if not is_punctuation(each)) if steps.punct else folded
         if steps.space and text and any(map(str.isspace, text)):
             return normal.GAP if text.isspace() else normal.UNKNOWN

@@ -54,6 +54,9 @@ def trace(text: str, normalize: Normalize) -> Traced:
         traced = _folded(traced)
         if form is not None:
             traced = _formed(traced, form)
+    if normalize.digits:
+        zeros = "".join("0" if char.isdecimal() else char for char in traced.text)
+        traced = Traced(zeros, traced.starts, traced.ends)
     if normalize.punct:
         traced = _without(traced, lambda char: unicodedata.category(char).startswith("P"))
     if normalize.space:

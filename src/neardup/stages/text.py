@@ -27,7 +27,7 @@ SEPARATOR = b"\xff"
 
 
 def normalize_text(text: str, normalize: Normalize) -> str:
-    """Normalise one text: form, case folding and form again, punctuation, white space. The plain definition.
+    """Normalise one text: form, case folding and form again, digits, punctuation, white space. The plain definition.
 
     >>> normalize_text("Ａ  rose,\\nis", Normalize.parse("nfkc,casefold,punct,space"))
     'a rose is'
@@ -39,6 +39,8 @@ def normalize_text(text: str, normalize: Normalize) -> str:
         text = text.casefold()
         if form is not None:
             text = to_form(text, form)
+    if normalize.digits:
+        text = text.translate(_DIGITS)
     if normalize.punct:
         text = text.translate(_PUNCTUATION)
     if normalize.space:
@@ -165,3 +167,14 @@ class _Punctuation(dict[int, int | None]):
 
 
 _PUNCTUATION = _Punctuation()
+
+
+class _Digits(dict[int, int]):
+    """For ``str.translate``: decimal digits become 0. It learns the characters that it meets."""
+
+    def __missing__(self, point: int) -> int:
+        self[point] = kept = ord("0") if chr(point).isdecimal() else point
+        return kept
+
+
+_DIGITS = _Digits()

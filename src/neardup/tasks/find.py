@@ -96,7 +96,7 @@ def find(
         threshold: least similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
-        normalize: comma list of ``none|nfc|nfkc``, ``casefold``, ``punct``, ``space``, ``strip``.
+        normalize: comma list of ``none|nfc|nfkc``, ``casefold``, ``digits``, ``punct``, ``space``, ``strip``.
         sketch: ``hybrid`` (default), or one of the literature: ``independent``, ``universal``, ``permutation``,
             ``one-permutation``.
         slots: length of a signature; chosen when None.

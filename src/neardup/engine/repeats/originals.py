@@ -7,7 +7,7 @@ import numpy as np
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Compared
 from neardup.engine.space import Space
-from neardup.spool import Column, MemoryColumn
+from neardup.spool import Column, FileColumn, MemoryColumn
 from neardup.types import I64, Documents
 
 
@@ -64,6 +64,14 @@ class Originals:
         """No more documents will come."""
         if self._places is not None:
             self.text.settle()
+        if isinstance(self._places, FileColumn):
+            self._places.file.rest()  # nothing in its buffer: threads will read
+
+    def places_of(self, units: I64) -> I64:
+        """int64[n, 2]: where units, numbered through the collection, begin and end in their documents, in bytes."""
+        assert self._places is not None
+        found: I64 = self._places.take(units).astype(np.int64)
+        return found
 
     def around(self, document: I64, start: I64, end: I64) -> tuple[I64, I64]:
         """Where stretches of units stand, in bytes of their documents as read.

@@ -3,6 +3,10 @@
 A sentence ends behind ``.``, ``!``, ``?`` or ``…`` before white space or the end of the text, behind ``。``, ``！`` or
 ``？`` anywhere, each with the quotes and brackets that close there, and at an empty line. An abbreviation counts as an
 end: the cut is then larger by the words before it than whole sentences would be, never larger than what is repeated.
+It needs no library, so that a cut does not depend on what is installed; sentences that are compared whole are those of
+``splitting``, which knows abbreviations.
+
+Cuts of whole units (``UNIT``) take the white space on one side along.
 """
 
 from __future__ import annotations
@@ -13,6 +17,12 @@ from collections.abc import Sequence
 Span = tuple[int, int]
 
 SNAPS = ("char", "word", "line", "sentence")
+UNIT = "unit"
+"""In place of one of SNAPS: cuts are whole lines, sentences or paragraphs."""
+_WHITE = re.compile(
+    rb"(?:[\t-\r\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*"
+)
+_BREAK = re.compile(rb"\r\n|\r|\n")
 _CLOSING = "|".join(map(re.escape, "\"')]}»”’」』）】"))
 _SENTENCE_END = re.compile(
     rf"(?:[.!?]|…)+(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
@@ -25,8 +35,11 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
     """The cuts (bytes of ``text``, UTF-8, rising, apart), each moved inward; those below ``least`` bytes are left out.
 
     ``snap``, one of SNAPS: to whole characters; so that no word is cut in two; to whole lines; or to whole
-    sentences. A word is a run of letters, digits and underscores.
+    sentences. A word is a run of letters, digits and underscores. With UNIT cuts of at least ``least`` bytes grow
+    by white space, as ``_with_white_space`` has it.
     """
+    if snap == UNIT:
+        return [_with_white_space(text, *cut) for cut in cuts if cut[1] - cut[0] >= least]
     found = []
     for start, end in cuts:
         start, end = _to_characters(text, start, end)
@@ -103,6 +116,30 @@ def _to_words(text: bytes, start: int, end: int) -> Span:
         while start < end and _is_word_before(text, end):
             end = _begin_before(text, end)
     return start, end
+
+
+def _with_white_space(text: bytes, start: int, end: int) -> Span:
+    """A cut of whole units, and of the white space on both sides all but what is to stand between its neighbours.
+
+    That is the side with more line breaks, of equal ones that before; and what indents the unit behind stays. At the
+    begin and at the end of the text what stands there stays. If nothing else is left, all goes.
+    """
+    begin = start
+    while begin > 0 and text[(at := _begin_before(text, begin)) : begin].decode("utf-8", "replace").isspace():
+        begin = at
+    white = _WHITE.match(text, end)
+    stop = end if white is None else white.end()
+    if begin == 0 and stop == len(text):
+        return 0, stop
+    if stop == len(text):
+        return begin, end
+    before, behind = text[begin:start], text[end:stop]
+    line = begin + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+    next_line = end + max(behind.rfind(b"\n"), behind.rfind(b"\r")) + 1
+    if next_line == end:
+        return start, stop
+    is_apart = line > begin and len(_BREAK.findall(before)) >= len(_BREAK.findall(behind))
+    return (line, next_line) if begin == 0 or is_apart else (begin, end)
 
 
 def _to_lines(text: bytes, start: int, end: int) -> Span:

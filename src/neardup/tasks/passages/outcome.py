@@ -12,8 +12,9 @@ from neardup.outputs.frames import pandas_frame, polars_frame
 from neardup.tasks.passages.groups import group_table
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.second import second_pass
-from neardup.tasks.passages.settings import Cutting, Length
+from neardup.tasks.passages.settings import Cutting
 from neardup.tasks.passages.summary import PassageSummary
+from neardup.tasks.passages.unit_runs import cutting_of
 
 
 class RepeatedPassages:
@@ -22,9 +23,10 @@ class RepeatedPassages:
     It keeps the texts, in memory or in a temporary file, for ``cut``; the file goes with it, or with ``close``.
     """
 
-    def __init__(self, run: PassageRun) -> None:
-        """Take over a run that has begun."""
+    def __init__(self, run: PassageRun, policy: str = "first") -> None:
+        """Take over a run that has begun; ``policy`` is the default of ``cut``."""
         self._run = run
+        self._policy = policy
         self._end = weakref.finalize(self, run.__exit__, None, None, None)
         self.spans: pa.Table = run.spans().read_all()
         """One row a span, in the order of the input:
@@ -33,7 +35,8 @@ class RepeatedPassages:
         in the text as it was read; ``source_id``, ``source_start`` (characters): an earlier place of the same text, or
         the span itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a
         window of it stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand
-        here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+        here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document; with a
+        ``threshold`` also ``similarity``, to the source.
 
         With ``against`` the sources are documents of the other collection, and no span is ``first``; places and
         documents are counted in the inputs. With ``group_by`` also ``group`` and ``group_documents``, the documents of
@@ -62,17 +65,19 @@ class RepeatedPassages:
         return polars_frame(self.spans)
 
     def cut(
-        self, policy: str = "first", *, snap: str = "word", min_cut: int | None = None, min_left: int = 0
+        self, policy: str | None = None, *, snap: str | None = None, min_cut: int | None = None, min_left: int = 0
     ) -> pa.Table:
         """The texts without repeated passages: a table of id, text and cut_bytes, in the order of the input.
 
         Args:
             policy: ``first``: every passage still stands whole at its first place; ``first-greedy``: more is cut, and a
                 passage that overlaps with an earlier one may be lost everywhere; ``none``: no copy stays;
-                ``other-documents``: as ``first``, but what is repeated inside one document only is left there.
-            snap: to what a cut is moved inward: ``char``, ``word``, ``line`` or ``sentence``.
+                ``other-documents``: as ``first``, but what is repeated inside one document only is left there. When
+                None that of the ``preset``, else ``first``.
+            snap: to what a cut is moved inward: ``char``, ``word`` (when None), ``line`` or ``sentence``. Not with
+                ``unit``: a line, sentence or paragraph is cut whole, with the white space on one side.
             min_cut: bytes of the shortest cut; when None ``min_bytes`` or ``min_chars``, or two less one a word of
-                ``min_words``.
+                ``min_words``; 0 with ``unit``.
             min_left: texts of which something was cut and fewer characters are left are not in the table.
 
         Raises:
@@ -89,7 +94,7 @@ class RepeatedPassages:
         return kept.drop_columns(["is_kept"])
 
     def second_pass(
-        self, policy: str = "first", *, snap: str = "word", min_cut: int | None = None, min_left: int = 0
+        self, policy: str | None = None, *, snap: str | None = None, min_cut: int | None = None, min_left: int = 0
     ) -> PassageSummary:
         """The summary of the same search over the texts that ``cut`` gives with these options: how much still repeats.
 
@@ -108,9 +113,9 @@ class RepeatedPassages:
         cutting = self._cutting(policy, snap, min_cut, min_left)
         return second_pass(self._run, self._run.cut_documents(cutting), cutting.min_left)
 
-    def _cutting(self, policy: str, snap: str, min_cut: int | None, min_left: int) -> Cutting:
-        shortest = Length.of(self.summary.min_bytes, self.summary.min_words, self.summary.min_chars)
-        return Cutting(policy, snap, shortest.least_bytes if min_cut is None else min_cut, min_left)
+    def _cutting(self, policy: str | None, snap: str | None, min_cut: int | None, min_left: int) -> Cutting:
+        chosen = self._policy if policy is None else policy
+        return cutting_of(self._run.length, chosen, snap=snap, min_cut=min_cut, min_left=min_left)
 
     def close(self) -> None:
         """Give back what is kept for ``cut``, which cannot be called any more."""

@@ -8,19 +8,26 @@ from typing import Any
 
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
-from neardup.params import InputOptions, Normalize, RunOptions
+from neardup.engine.repeats.find import Repeats
+from neardup.params import InputOptions, Normalize, Preset, RunOptions, Shingle, preset_options, with_preset
 from neardup.tasks.passages.outcome import RepeatedPassages
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.selection import Selection
-from neardup.tasks.passages.settings import Length
+from neardup.tasks.passages.unit_runs import length_of
 from neardup.watching import watched
 
 
 @hinted
 @watched
+@with_preset
 def passages(
     inputs: Any,
     *,
+    preset: str | Preset | None = None,
+    unit: str | None = None,
+    span: int | None = None,
+    threshold: float | None = None,
+    shingle: str | Shingle | None = None,
     min_bytes: int | None = None,
     min_words: int | None = None,
     min_chars: int | None = None,
@@ -52,13 +59,25 @@ def passages(
     found, and each is compared unit for unit: no hash decides. The answer is the same for any ``threads``, ``block``
     and ``memory``. Which place is the first goes by the order of the input. Time grows with the bytes of the text.
 
+    With ``unit`` whole lines, sentences or paragraphs are compared instead: every run of ``span`` of them that stands
+    at two or more places is found. Units are trimmed of white space, and each is normalised by itself.
+
     Args:
         inputs: as for ``find``.
+        preset: what a known pipeline did, ``c4``, ``c4-lines`` or ``ccnet``, in place of the defaults: unit, span,
+            normalisation and the policy of ``cut``. What is given beside it wins.
+        unit: ``line`` (to a line break), ``paragraph`` (to a blank line) or ``sentence``, which needs
+            ``neardup[sentences]``.
+        span: units that stand one behind the other, from 1 to 1,000; 1 when None. Only with ``unit``.
+        threshold: similarity, above 0 and at most 1, from which units are near-duplicates, in place of equal ones; they
+            are found as ``dedup`` finds documents, with its recall. Only with ``unit``, and with a span of 1.
+        shingle: what that similarity is taken of, as for ``find``; ``char:9`` when None.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
             characters. From 16 to 65,536; 100 when none of the three is given.
         min_words: words instead, from 4 to 65,536: runs of letters, marks and numbers. What stands between words is
             not compared; a span is from the first word to the last. The distinct words are held in memory.
-        min_chars: characters (code points) instead, from 16 to 65,536.
+        min_chars: characters (code points) instead, from 16 to 65,536. With ``unit`` one of the three says how large a
+            unit must be, from 1, to count: a smaller one is part of no run.
         normalize: what is compared, as for ``find``, such as ``nfc,casefold,space``; ``none`` leaves texts as they are.
             Lengths are of the normalised text; spans and cuts are places in the text as it was read.
         against: a second collection, given as ``inputs`` may be: then only what stands in it is found in the inputs,
@@ -85,6 +104,7 @@ def passages(
         RepeatedPassages with the Arrow table ``spans``, a ``summary`` and ``cut``, which gives the texts without them.
 
     Raises:
+        MissingDependency: sentences are asked for, and the library that finds them is not installed.
         InputError: an option, a file or a record cannot be used, or the copies of one passage need more memory than
             the limit; the message names it and the cure.
         SpoolError: the folder for the work on disk cannot be used: another run's, damaged, or its disk is full.
@@ -96,7 +116,16 @@ def passages(
     {'id': 1, 'start': 4, 'end': 48, 'source_id': 0, 'source_start': 4, 'first': False}
     """
     given = locals()
-    selection, length = Selection.of(given), Length.of(min_bytes, min_words, min_chars)
+    selection = Selection.of(given)
+    length = length_of(
+        unit=unit,
+        span=span,
+        min_bytes=min_bytes,
+        min_words=min_words,
+        min_chars=min_chars,
+        threshold=threshold,
+        shingle=shingle,
+    )
     reader = selection.open(inputs, InputOptions.of(given))
     run = PassageRun(
         reader,
@@ -105,10 +134,19 @@ def passages(
         observer or Silent(),
         Normalize.parse(normalize),
         selection=selection,
+        near=_find_near if threshold is not None else None,
     )
     run.__enter__()
     try:
-        return RepeatedPassages(run)
+        policy = preset_options(preset.name)["cut"] if isinstance(preset, Preset) else "first"
+        return RepeatedPassages(run, policy)
     except BaseException as error:
         run.__exit__(type(error), error, error.__traceback__)
         raise
+
+
+def _find_near(*args: Any, **how: Any) -> Repeats:
+    """``find_near`` of ``dedup``, which uses passages: loaded when it is asked for."""
+    from neardup.tasks.dedup.near_units import find_near
+
+    return find_near(*args, **how)

@@ -7,7 +7,7 @@ in ``summary``.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -23,9 +23,12 @@ from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
+from neardup.engine.repeats.read_units import WholeUnits
+from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
-from neardup.errors import InputChanged
+from neardup.errors import InputChanged, InputError
+from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
 from neardup.session import lasting_limits, limit_records, token_of, work_path
@@ -36,6 +39,7 @@ from neardup.tasks.passages.selection import InputNames, Selection, Template, ba
 from neardup.tasks.passages.settings import LEAST, UNCHANGED, Cutting, Length
 from neardup.tasks.passages.spans import span_table
 from neardup.tasks.passages.summary import PassageSummary, summarize
+from neardup.tasks.passages.unit_runs import UnitRuns
 from neardup.types import Batch
 
 
@@ -44,8 +48,8 @@ class PassageRun:
     """A run that is set up. A context manager: what it has on disk goes when the block ends."""
 
     reader: Reader
-    length: Length
-    """Of the shortest stretch."""
+    length: Length | UnitRuns
+    """Of the shortest stretch, or the units that are compared whole."""
     options: RunOptions = field(default_factory=RunOptions)
     observer: Observer = field(default_factory=Silent)
     normalize: Normalize = UNCHANGED
@@ -58,6 +62,8 @@ class PassageRun:
     """Where the run is a step of another: what it may have of the memory. The limits of records are that one's."""
     selection: Selection = field(default_factory=Selection)
     """Which passages are wanted; ``reader`` is what it opened."""
+    near: Callable[..., Repeats] | None = None
+    """``find_near`` of ``dedup``, where units are compared by similarity."""
     groups: Groups | None = field(init=False, default=None)
     """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
     provenance: InputNames = field(init=False, default_factory=InputNames)
@@ -70,17 +76,29 @@ class PassageRun:
     _segments: KeptSegments | None = field(init=False, default=None)
 
     @property
+    def is_near(self) -> bool:
+        """Whether units are compared by similarity."""
+        return isinstance(self.length, UnitRuns) and self.length.threshold is not None
+
+    @property
     def shortest(self) -> dict[str, Any]:
         """The length of the shortest passage, what is compared, and which passages are wanted, as options."""
-        length = {f"min_{self.length.kind}s": self.length.units, "normalize": str(self.normalize)}
-        return {**length, **self.selection.as_dict()}
+        return {**self.length.options, "normalize": str(self.normalize), **self.selection.as_dict()}
 
     def __enter__(self) -> PassageRun:
         self._templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
+        if resume and self.is_near:
+            raise InputError("a search for near-duplicate units cannot be resumed. Leave resume out.")
+        if isinstance(self.length, UnitRuns) and self.selection != Selection():
+            raise InputError(
+                f"runs of {self.length.unit}s are looked for in all documents. Leave --unit (unit=) out, or --against, "
+                "--ignore, --group-by, --min-count, --min-docs and --min-share."
+            )
         path = work_path(self.options, self.reader, self.spill_to)
         budget = self.budget or Budget.of(self.options.memory_limit)
-        self.space = Space(budget, path, self.identity, at_once=workdir is not None, resume=resume)
+        is_lasting = workdir is not None and not self.is_near
+        self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
@@ -109,32 +127,46 @@ class PassageRun:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
-            threads, length = self.options.workers, self.length
-            units = Units(length.kind, self.normalize, self.space)
-            templates = self._of_templates(units) if self._templates else None
-            with closing(self.reader.tasks(threads)) as tasks:
-                self._repeats = find_repeats(
-                    chain(tasks, [] if templates is None else [lambda: templates]),
-                    Window.of(length.kind, length.units),
-                    units=units,
-                    total_bytes=self.reader.total_bytes,
-                    threads=threads,
-                    names=self.provenance,
-                    observer=self.observer,
-                    space=self.space,
-                    choose=self._choose,
-                )
+            with closing(self.reader.tasks(self.options.workers)) as tasks:
+                how: dict[str, Any] = {"names": self.provenance, "space": self.space, "choose": self._choose}
+                how |= {"total_bytes": self.reader.total_bytes, "templates": self._templates}
+                self._repeats = self.search(tasks, **how)
         return self._repeats
 
-    def _of_templates(self, units: Units) -> Batch:
+    def search(
+        self,
+        tasks: Iterator[Callable[[], Batch]],
+        *,
+        total_bytes: int | None,
+        names: Provenance,
+        space: Space,
+        templates: Sequence[Template] = (),
+        choose: Callable[[int], Choice] = Choice.all_of,
+    ) -> Repeats:
+        """What repeats in some texts, with the settings of the run; ``templates`` are read behind them."""
+        length = self.length
+        how: dict[str, Any] = {"total_bytes": total_bytes, "names": names, "space": space}
+        how |= {"threads": self.options.workers, "observer": self.observer}
+        if isinstance(length, UnitRuns):
+            whole = WholeUnits(length.unit, self.normalize, length.kind, length.least or 1)
+            if length.threshold is None:
+                return find_runs(tasks, whole, length.units, **how)
+            assert self.near is not None, "near-duplicate units are found by another task"
+            return self.near(tasks, whole, length.threshold, length.shingle, memory=self.options.memory, **how)
+        units, window = Units(length.kind, self.normalize, space), Window.of(length.kind, length.units)
+        if templates:
+            batch = self._of_templates(units, window)
+            tasks = chain(tasks, [lambda: batch])
+        return find_repeats(tasks, window, units=units, choose=choose, **how)
+
+    def _of_templates(self, units: Units, window: Window) -> Batch:
         """The passages of templates; InputError where those of a file are too short to be looked for."""
-        batch = batch_of(self._templates)
-        window = Window.of(self.length.kind, self.length.units)
+        batch, kind = batch_of(self._templates), self.length.kind
         sizes = np.diff(units.of(batch.documents).documents.offsets) // window.unit
         self._template_passages, first = sizes.size, 0
         for template in self._templates:
             of_it = sizes[first : first + len(template.passages)].tolist()
-            self._short_templates += template.check(of_it, window.span, self.length.kind, LEAST[self.length.kind])
+            self._short_templates += template.check(of_it, window.span, kind, LEAST[kind])
             first += len(of_it)
         return batch
 

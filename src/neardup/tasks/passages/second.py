@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from neardup.engine.repeats.find import find_repeats
-from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.inputs.names import Provenance
@@ -46,16 +44,7 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
     try:
         run.observer.stage("reading again", None, "B")
         with closing(_tasks(run, documents, min_left)) as tasks:
-            repeats = find_repeats(
-                tasks,
-                Window.of(run.length.kind, run.length.units),
-                units=Units(run.length.kind, run.normalize, space),
-                total_bytes=None,
-                threads=run.options.workers,
-                names=Provenance(),
-                observer=run.observer,
-                space=space,
-            )
+            repeats = run.search(tasks, total_bytes=None, names=Provenance(), space=space)
         return summarize(repeats, repeats.segments(), run.length, run.normalize, begin=run.begin)
     finally:
         space.close(finished=True)

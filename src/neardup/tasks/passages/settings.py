@@ -9,7 +9,7 @@ from neardup.errors import InputError
 from neardup.params import Normalize
 from neardup.params.checks import check_choice
 from neardup.stages.repeats.policies import POLICIES
-from neardup.stages.repeats.surgery import SNAPS
+from neardup.stages.repeats.surgery import SNAPS, UNIT
 
 DEFAULT_MIN_BYTES = 100
 LEAST = {"byte": 16, "char": 16, "word": 4}
@@ -35,17 +35,27 @@ class Length:
     @classmethod
     def of(cls, min_bytes: Any, min_words: Any, min_chars: Any) -> Length:
         """The one that is given, DEFAULT_MIN_BYTES if none is; InputError where several are, or it cannot be used."""
-        named = (("byte", min_bytes), ("word", min_words), ("char", min_chars))
-        given = [(kind, value) for kind, value in named if value is not None]
-        if len(given) > 1:
-            names = " and ".join(f"min_{kind}s" for kind, _ in given)
-            raise InputError(f"{names} are given. Give one of min_bytes, min_words and min_chars.")
-        return cls(*given[0]) if given else cls("byte", DEFAULT_MIN_BYTES)
+        return cls(*(one_length(min_bytes, min_words, min_chars) or ("byte", DEFAULT_MIN_BYTES)))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """It as an option."""
+        return {f"min_{self.kind}s": self.units}
 
     @property
     def least_bytes(self) -> int:
         """Bytes of the shortest text that can have so many units: one for each, and one between two words."""
         return 2 * self.units - 1 if self.kind == "word" else self.units
+
+
+def one_length(min_bytes: Any, min_words: Any, min_chars: Any) -> tuple[str, Any] | None:
+    """The kind and the value of the one that is given, or None; InputError where several are."""
+    named = (("byte", min_bytes), ("word", min_words), ("char", min_chars))
+    given = [(kind, value) for kind, value in named if value is not None]
+    if len(given) > 1:
+        names = " and ".join(f"min_{kind}s" for kind, _ in given)
+        raise InputError(f"{names} are given. Give one of min_bytes, min_words and min_chars.")
+    return given[0] if given else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Cutting:
     policy: str = "first"
     """One of POLICIES."""
     snap: str = "word"
-    """One of SNAPS: to what a cut is moved inward."""
+    """One of SNAPS: to what a cut is moved inward; or UNIT, where units are cut whole."""
     min_cut: int = DEFAULT_MIN_BYTES
     """Bytes of the shortest cut."""
     min_left: int = 0
@@ -63,7 +73,7 @@ class Cutting:
 
     def __post_init__(self) -> None:
         check_choice(self.policy, tuple(POLICIES), "policy")
-        check_choice(self.snap, SNAPS, "snap")
+        check_choice(self.snap, (*SNAPS, UNIT), "snap")
         for name in ("min_cut", "min_left"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from neardup.arrays import flags, numbers
 from neardup.engine.repeats.find import Repeats
+from neardup.engine.repeats.near import NearRepeats
 from neardup.inputs.names import Ids
 from neardup.stages.repeats.segments import FIRST, OTHER, Segments
 from neardup.tasks.grouping import Groups
@@ -33,6 +34,7 @@ def span_table(
             ("first", pa.bool_()),
             ("elsewhere", pa.bool_()),
             *(() if groups is None else (("group", pa.large_string()), ("group_documents", pa.int64()))),
+            *([("similarity", pa.float64())] if isinstance(repeats, NearRepeats) else []),
         ]
     )
     names, sizes = (None, None) if groups is None else (pa.array(groups.names, pa.large_string()), groups.sizes())
@@ -52,6 +54,8 @@ def span_table(
             if groups is not None and names is not None and sizes is not None:
                 group = groups.of[found.document].astype(np.int64)
                 columns += [names.take(numbers(group)), numbers(sizes[group])]
+            if isinstance(repeats, NearRepeats):
+                columns.append(numbers(repeats.similarity(part)))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -19,6 +19,7 @@ from neardup.tasks.passages.cutting import whole_documents
 from neardup.tasks.passages.selection import Selection
 from neardup.tasks.passages.settings import Length
 from neardup.tasks.passages.spans import in_bytes
+from neardup.tasks.passages.unit_runs import UnitRuns
 
 EVERY = Selection()
 """All that repeat."""
@@ -30,7 +31,7 @@ class PassageSummary:
 
     documents: int
     too_short: int
-    """Documents that are shorter than the shortest stretch, and hold no passage."""
+    """Documents that are shorter than the shortest stretch or run, and hold no passage."""
     bytes: int
     bad: int
     """Records left out because they could not be used."""
@@ -42,10 +43,18 @@ class PassageSummary:
     """Bytes of text in spans, each counted once."""
     later_bytes: int
     """Bytes in spans that stood before, each counted once."""
+    unit: str | None
+    """``line``, ``sentence`` or ``paragraph`` where whole units are compared, else None."""
+    span: int | None
+    """Units of the shortest run."""
+    threshold: float | None
+    shingle: str | None
+    """Where units are compared by similarity, from which on they are near-duplicates, and of what."""
     min_bytes: int | None
     min_words: int | None
     min_chars: int | None
-    """Units of the shortest stretch; one of the three, and None of the others."""
+    """Length of the shortest stretch, or of the shortest unit that counts: one of the three, or none of them where
+    whole units are compared; None of the others."""
     normalize: str
     seconds: float
     against: dict[str, int] | None = None
@@ -70,7 +79,7 @@ class PassageSummary:
 def summarize(
     repeats: Repeats,
     segments: Iterable[Segments],
-    length: Length,
+    length: Length | UnitRuns,
     normalize: Normalize,
     *,
     bad: int = 0,
@@ -109,9 +118,13 @@ def summarize(
         documents_with_spans=holding,
         repeated_bytes=repeated,
         later_bytes=later,
-        min_bytes=length.units if length.kind == "byte" else None,
-        min_words=length.units if length.kind == "word" else None,
-        min_chars=length.units if length.kind == "char" else None,
+        unit=length.options.get("unit"),
+        span=length.options.get("span"),
+        threshold=length.options.get("threshold"),
+        shingle=length.options.get("shingle"),
+        min_bytes=length.options.get("min_bytes"),
+        min_words=length.options.get("min_words"),
+        min_chars=length.options.get("min_chars"),
         normalize=str(normalize),
         seconds=round(time.perf_counter() - begin, 4),
         against=against if selection.is_across else None,

@@ -1,0 +1,82 @@
+"""Texts divided into lines, sentences or paragraphs, trimmed of white space, and the size of such units.
+
+A line ends at a line break: LF, CR LF or CR. A paragraph ends at a blank line: at white space with two line breaks or
+more. A sentence ends where the library ``sentencex`` says so, by its rules for English, which know the marks that end a
+sentence in many scripts; and at a blank line. What is nothing but white space is no unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from neardup.cutting import starts_of
+from neardup.errors import MissingDependency
+from neardup.kernels import segments, units
+from neardup.params import Shingle
+from neardup.stages.shingle import Hasher
+from neardup.types import I64, Documents, Mask
+
+UNITS = ("line", "sentence", "paragraph")
+_BREAKS = {"line": 1, "paragraph": 2}
+_LANGUAGE = "en"
+"""It decides which abbreviations and ordinal numbers end no sentence; the marks are those of all languages."""
+
+
+def split(documents: Documents, unit: str) -> tuple[I64, I64]:
+    """Where each unit begins and ends in ``documents.data`` (int64[m, 2]), and how many each document has (int64[n]).
+
+    ``unit`` is one of UNITS. MissingDependency where sentences are asked for and ``sentencex`` is not installed.
+    """
+    if unit == "sentence":
+        return _sentences(documents)
+    counts = np.empty(len(documents), dtype=np.int64)
+    bounds = np.empty((documents.nbytes // 2 + len(documents), 2), dtype=np.int64)
+    used = units.split_at_breaks(documents.data, documents.offsets, _BREAKS[unit], counts, bounds)
+    return bounds[:used].copy(), counts
+
+
+def check_unit(unit: str) -> None:
+    """Raise MissingDependency unless texts can be divided so."""
+    if unit == "sentence":
+        _segmenter()
+
+
+def _segmenter() -> Callable[[str, str], list[str]]:
+    try:
+        from sentencex import segment
+    except ImportError as exc:
+        raise MissingDependency("unit 'sentence' needs sentencex: pip install 'neardup[sentences]'") from exc
+    found: Callable[[str, str], list[str]] = segment
+    return found
+
+
+def _sentences(documents: Documents) -> tuple[I64, I64]:
+    segment = _segmenter()
+    sizes: list[int] = []
+    counts = np.empty(len(documents), dtype=np.int64)
+    for d in range(len(documents)):
+        text = documents.blob(d).decode("utf-8", "replace")
+        parts = segment(_LANGUAGE, text) if text else []
+        sizes += map(len, parts) if text.isascii() else (len(part.encode()) for part in parts)
+        counts[d] = len(parts)
+    ends = starts_of(np.array(sizes, dtype=np.int64)) + documents.offsets[0]
+    bounds = np.stack((ends[:-1], ends[1:]), axis=1)
+    if int(ends[-1]) != int(documents.offsets[-1]):
+        raise RuntimeError("sentencex gave sentences that are not together the text")
+    units.trim(documents.data, bounds)
+    of = np.repeat(np.arange(counts.size), counts)
+    some = bounds[:, 1] > bounds[:, 0]
+    return bounds[some], np.bincount(of[some], minlength=counts.size).astype(np.int64)
+
+
+def is_long(texts: Documents, kind: str, least: int) -> Mask:
+    """Which texts have ``least`` or more of a ``kind``: ``byte``, ``char`` or ``word`` (letters, marks and numbers)."""
+    counts = np.diff(texts.offsets)
+    if kind == "char":
+        segments.count_characters(texts.data, texts.offsets[:-1].copy(), texts.offsets[1:].copy(), counts)
+    elif kind == "word":
+        units.count_words(texts.data, texts.offsets, Hasher.private(Shingle("word", 1)).params.letters, counts)
+    found: Mask = counts >= least
+    return found
