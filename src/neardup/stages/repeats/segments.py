@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -69,3 +70,20 @@ class Segments:
     def take(self, rows: slice) -> Segments:
         """Some of them."""
         return Segments(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+
+def whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
+    """The same segments, all those of one document together."""
+    held: list[Segments] = []
+    for part in parts:
+        last = int(np.searchsorted(part.document, part.document[-1]))
+        if last > 0:
+            yield Segments.together([*held, part.take(slice(0, last))])
+            held = [part.take(slice(last, len(part)))]
+        elif held and held[-1].document[-1] != part.document[0]:
+            yield Segments.together(held)
+            held = [part]
+        else:
+            held.append(part)
+    if held:
+        yield Segments.together(held)

@@ -28,7 +28,7 @@ from neardup.params import Normalize, RunOptions
 from neardup.params.checks import check_choice
 from neardup.session import limit_records
 from neardup.stages.repeats.policies import POLICIES, Cuts, find_cuts
-from neardup.stages.repeats.segments import FIRST, OTHER, Segments
+from neardup.stages.repeats.segments import FIRST, OTHER, Segments, whole_documents
 from neardup.stages.repeats.surgery import SNAPS, snap_cuts, without
 from neardup.types import I64
 
@@ -230,7 +230,7 @@ class PassageRun:
         """What a policy cuts, in bytes of the texts as read, before cuts are moved inward; those of one document come
         together."""
         repeats = self.find()
-        for found in _whole_documents(repeats.segments()):
+        for found in whole_documents(repeats.segments()):
             cuts = find_cuts(found, policy)
             yield Cuts(cuts.document, *repeats.originals.inside(cuts.document, cuts.start, cuts.end))
 
@@ -270,7 +270,7 @@ class PassageRun:
         repeats = self.find()
         length, sizes = self.length, np.diff(repeats.text.offsets)
         spans = passages = repeated = later = 0
-        for found in _whole_documents(repeats.segments()):
+        for found in whole_documents(repeats.segments()):
             spans += len(found)
             passages += int(np.count_nonzero(found.kind == FIRST))
             found = in_bytes(repeats, found)
@@ -315,23 +315,6 @@ def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
         - (text.goes_on_at(end_place) & (found.end < offsets[found.document + 1] - own))
     )
     return start, end, text.characters(other + found.source_start) - text.characters(other)
-
-
-def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
-    """The same segments, all those of one document together."""
-    held: list[Segments] = []
-    for part in parts:
-        last = int(np.searchsorted(part.document, part.document[-1]))
-        if last > 0:
-            yield Segments.together([*held, part.take(slice(0, last))])
-            held = [part.take(slice(last, len(part)))]
-        elif held and held[-1].document[-1] != part.document[0]:
-            yield Segments.together(held)
-            held = [part]
-        else:
-            held.append(part)
-    if held:
-        yield Segments.together(held)
 
 
 def _cut_texts(repeats: Repeats, parts: Iterator[Cuts], cutting: Cutting) -> Iterator[tuple[str, int]]:
