@@ -34,7 +34,7 @@ OWN = {
     "report": {"inputs", "output", "pairs", *Wanted.names()},
     "figures": {"inputs", "output", "only", "formats"},
     "compare": {"a", "b"},
-    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize"},
+    "passages": {"inputs", "min_bytes", "min_words", "min_chars", "normalize", "gaps", "min_match", "min_similarity"},
     "index create": {"path"},
     "index build": {"path", "inputs", "on_duplicate"},
 }

@@ -19,7 +19,9 @@ from neardup._version import __version__
 from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
+from neardup.errors import InputError
 from neardup.params import InputOptions, Normalize, RunOptions
+from neardup.params.checks import check_share
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
@@ -29,9 +31,17 @@ SNAPS = ("char", "word", "line", "sentence")
 """As ``neardup.passages`` has them. These are written here so that the help loads no numpy; a test compares them."""
 
 
+def _similarity(value: object) -> float:
+    try:
+        return check_share(float(str(value)), "min_similarity")
+    except ValueError as exc:
+        raise InputError(f"min_similarity is {value}. Give a number from 0.3 to 1.") from exc
+
+
 @forms.command(
     "passages",
     "passages docs.jsonl -o spans.jsonl",
+    "passages issues/ --min-chars 200 --gaps 150 --normalize casefold,space -o reprints.csv",
     "passages crawl/ --min-bytes 200 -o spans.parquet --memory 4GB",
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
 )
@@ -63,6 +73,27 @@ SNAPS = ("char", "word", "line", "sentence")
     default="none",
     help="What is compared, as for neardup find, such as nfc,casefold,space. Lengths are of the normalised text, and"
     " spans and cuts are places in the text as it was read.",
+)
+@click.option(
+    "--gaps",
+    type=options.whole("gaps", 1, 1000),
+    metavar="N",
+    help="Find passages that stand again with changes too, such as errors of a scanner: bytes, words or characters"
+    " between two equal stretches of a passage, at most. The table has other columns then.  [default: all is compared"
+    " exactly]",
+)
+@click.option(
+    "--min-match",
+    type=options.whole("min-match", 2),
+    metavar="N",
+    help="With --gaps: length of an equal stretch.  [default: 12 bytes or characters, or 3 words]",
+)
+@click.option(
+    "--min-similarity",
+    type=options.Checked("share", _similarity),
+    metavar="S",
+    help="With --gaps: least similarity of a passage and the earlier one, from 0.3 to 1: one less what differs (edit"
+    " distance) as a share of the longer of the two.  [default: 0.5]",
 )
 @click.option(
     "--output",
@@ -123,6 +154,9 @@ def passages(
     min_words: int | None,
     min_chars: int | None,
     normalize: Normalize,
+    gaps: int | None,
+    min_match: int | None,
+    min_similarity: float | None,
     output: str | None,
     cut: str | None,
     snap: str,
@@ -159,17 +193,19 @@ def passages(
 
     tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.tasks.passages.chains import Changes, passage_run
     from neardup.tasks.passages.copies import CleanCopies
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
-    from neardup.tasks.passages.run import Cutting, Length, PassageRun
+    from neardup.tasks.passages.run import Cutting, Length
 
     begin = time.perf_counter()
     with usage_errors():
         length = Length.of(min_bytes, min_words, min_chars)
+        changes = Changes.of(length, gaps, min_match, min_similarity)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading)
-            work = stack.enter_context(PassageRun(reader, length, run, observer, normalize))
+            work = stack.enter_context(passage_run(changes, reader, length, run, observer, normalize))
             copies = None
             if cut is not None:
                 cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)

@@ -51,7 +51,8 @@ def _least(summary: Mapping[str, Any]) -> str:
     """The length of the shortest passage."""
     kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
     length = next(counted(summary[name], unit) for name, unit in kinds if summary[name] is not None)
-    return length if summary["normalize"] == "none" else f"{length} of normalised text"
+    length = length if summary["normalize"] == "none" else f"{length} of normalised text"
+    return length if summary["gaps"] is None else f"{length}, with gaps of up to {summary['gaps']:,},"
 
 
 def _cure(summary: Mapping[str, Any]) -> str:

@@ -38,8 +38,8 @@ BEGIN, END, SOURCE, SOURCE_END, DIFFERENCES, SCORE, FIRST_PIECE, PIECES = range(
 class Rules(NamedTuple):
     """What a chain must be; all but the last in units."""
 
-    seed: int
-    """Of the shortest segment."""
+    match: int
+    """Of the shortest segment: so many that are equal."""
     gap: int
     """Between two pieces, at most, on either side. A passage reaches half as far beyond its first and last piece."""
     length: int
@@ -146,7 +146,7 @@ def _write_chain(pieces, last, before, is_used, rules, out, used):
             over = max(0, out[at - 1, 1] - out[at, 0], source_end - out[at, 2])
             out[at, 0], out[at, 2] = out[at, 0] + over, out[at, 2] + over
         equal += out[at, 1] - out[at, 0]
-    is_enough = equal >= min(2 * rules.seed, (rules.length + 1) // 2)
+    is_enough = equal >= min(2 * rules.match, (rules.length + 1) // 2)
     return stop if is_enough and out[stop - 1, 1] - out[used, 0] + rules.gap >= rules.length else used
 
 
@@ -159,7 +159,7 @@ def draft_chains(segments, stops, offsets, links, rules, state, out, starts):
     ``starts`` (int64[p + 1]) where those of each chain begin. -1: they need room for ``state[ROOM]`` pieces; call again
     with it. O(n log n) for n pieces, which are at most the units of the segments.
     """
-    least = max(np.int64(1), rules.seed // 4)
+    least = max(np.int64(1), rules.match // 4)
     while state[DOCUMENT] < stops.size:
         document = state[DOCUMENT]
         first = stops[document - 1] if document else np.int64(0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.repeats.find import Repeats
+from neardup.engine.repeats.find import BLOCK, Repeats
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.space import Space
 from neardup.kernels import chains as chaining
@@ -25,31 +25,40 @@ CHAIN_BYTES = 300
 
 
 @dataclass(slots=True)
-class NearRepeats:
-    """Repeats of a collection with changes, in place of ``Repeats`` for what follows."""
+class NearRepeats(Repeats):
+    """Repeats with changes, in place of exact ones for all that follows."""
 
-    exact: Repeats
-    """The repeats of at least a seed."""
     found: NearPassages
     work: int
-    """Steps and cells that chaining and aligning took, for tests of how the cost grows."""
+    """Steps and cells that chaining and aligning took."""
 
     def segments(self) -> Iterator[Segments]:
-        """All places of passages, in the order of the text; each is a segment of which source and size may differ."""
-        if len(self.found.segments):
-            yield self.found.segments
+        """All places of passages, in the order of the text. A place and its source may differ, also in length."""
+        for first in range(0, len(self.found), BLOCK):
+            yield self.found.segments.take(slice(first, first + BLOCK))
 
 
 def chain_repeats(repeats: Repeats, rules: Rules, space: Space) -> NearRepeats:
-    """Chain all segments of ``repeats``, whose windows have ``rules.seed`` units.
+    """Chain all segments of ``repeats``, whose windows have ``rules.match`` units; these are forgotten.
 
     Memory: 24 bytes for each piece of a chain and 300 for each place of a passage; InputError where the limit has no
-    room for them. Time: n log n in the segments, and ``rules.gap`` steps for each unit of what is chained.
+    room for them. Time: n log n in the segments, and ``rules.gap`` steps for each unit of what is chained. The answer
+    depends on the texts, their order and the rules only.
     """
     chains = _Chainer(repeats.text, repeats.window.unit, rules, space)
     for segments in whole_documents(repeats.segments()):
         chains.add(segments)
-    return NearRepeats(repeats, group_chains(chains.found(), repeats.text.offsets), int(chains.state[chaining.WORK]))
+    repeats.pieces.drop()
+    return NearRepeats(
+        repeats.text,
+        repeats.originals,
+        repeats.window,
+        repeats.loops,
+        repeats.pieces,
+        repeats.chunk,
+        found=group_chains(chains.found(), repeats.text.offsets),
+        work=int(chains.state[chaining.WORK]),
+    )
 
 
 class _Chainer:

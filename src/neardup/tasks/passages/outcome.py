@@ -29,6 +29,11 @@ class RepeatedPassages:
         the span itself where it is ``first``; ``count``, ``count_min``: the most and the fewest places at which a
         window of it stands; ``documents``: the most documents that hold one; ``first``: whether all its windows stand
         here for the first time; ``elsewhere``: whether all stood for the first time in an earlier document.
+
+        With ``gaps`` one row a place of a passage: the same but for ``source_end`` behind ``source_start``, then
+        ``similarity`` (one less the units that differ between the two, as a share of the longer; 1 where it is
+        ``first``) and ``passage`` (a number, from 0, that all places of one passage have), and no ``count_min``.
+        ``count`` is the places of the passage, and ``first`` says that no earlier one was found.
         """
         self.summary: PassageSummary = run.summary()
         """What was read and found."""

@@ -10,8 +10,9 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
+from neardup.tasks.passages.chains import Changes, passage_run
 from neardup.tasks.passages.outcome import RepeatedPassages
-from neardup.tasks.passages.run import Length, PassageRun
+from neardup.tasks.passages.run import Length
 from neardup.watching import watched
 
 
@@ -24,6 +25,9 @@ def passages(
     min_words: int | None = None,
     min_chars: int | None = None,
     normalize: str | Normalize = "none",
+    gaps: int | None = None,
+    min_match: int | None = None,
+    min_similarity: float | None = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -53,6 +57,13 @@ def passages(
         min_chars: characters (code points) instead, from 16 to 65,536.
         normalize: what is compared, as for ``find``, such as ``nfc,casefold,space``; ``none`` leaves texts as they are.
             Lengths are of the normalised text; spans and cuts are places in the text as it was read.
+        gaps: find passages that stand again with changes too, such as errors of a scanner: units (bytes, words or
+            characters) between two equal stretches of a passage, at most, from 1 to 1,000. Such passages are found
+            by rule and not without exception, and ``spans`` has other columns. None: all is compared exactly.
+        min_match: with ``gaps``, units of an equal stretch, at least: from 12 bytes or characters (12 when None), or
+            from 2 words (3 when None).
+        min_similarity: with ``gaps``, of a passage and the earlier one, at least, from 0.3 to 1 (0.5 when None): one
+            less the units that differ (edit distance) as a share of the longer of the two.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: as for ``find``. Past it texts and work go to disk.
         workdir: folder for the work on disk; a temporary one when None.
@@ -74,9 +85,11 @@ def passages(
     """
     given = locals()
     reader = open_inputs(inputs, InputOptions.of(given))
-    run = PassageRun(
+    length = Length.of(min_bytes, min_words, min_chars)
+    run = passage_run(
+        Changes.of(length, gaps, min_match, min_similarity),
         reader,
-        Length.of(min_bytes, min_words, min_chars),
+        length,
         RunOptions.of({**given, "resume": False}),
         observer or Silent(),
         Normalize.parse(normalize),

@@ -132,6 +132,12 @@ class PassageSummary:
     normalize: str
     seconds: float
     version: str = __version__
+    gaps: int | None = None
+    """Units of the longest difference, of passages with changes; None: passages are equal."""
+    min_match: int | None = None
+    """Units of the shortest stretch of such a passage that is equal."""
+    min_similarity: float | None = None
+    """Of such a passage and the earlier one that it is compared with, at least."""
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
@@ -153,6 +159,11 @@ class PassageRun:
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     _repeats: Repeats | None = field(init=False, default=None)
+
+    @property
+    def window(self) -> Window:
+        """What is compared."""
+        return Window.of(self.length.kind, self.length.units)
 
     @property
     def shortest(self) -> dict[str, Any]:
@@ -178,12 +189,12 @@ class PassageRun:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
             self.observer.stage("reading", self.reader.total_bytes, "B")
-            threads, length = self.options.workers, self.length
+            threads = self.options.workers
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
                     tasks,
-                    Window.of(length.kind, length.units),
-                    units=Units(length.kind, self.normalize, self.space),
+                    self.window,
+                    units=Units(self.length.kind, self.normalize, self.space),
                     total_bytes=self.reader.total_bytes,
                     threads=threads,
                     names=self.provenance,
@@ -213,7 +224,7 @@ class PassageRun:
         def batches() -> Iterator[pa.RecordBatch]:
             for found in repeats.segments():
                 found = in_bytes(repeats, found)
-                start, end, source_start = _in_characters(repeats, found)
+                start, end, source_start = in_characters(repeats, found)
                 columns = [
                     ids.take(found.document),
                     *map(numbers, (start, end, found.start, found.end)),
@@ -302,7 +313,7 @@ def in_bytes(repeats: Repeats, found: Segments) -> Segments:
     return replace(found, start=start, end=end, source_start=source_start)
 
 
-def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
+def in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
     """Start, end and start in the source of segments in bytes, in characters: of those that are whole in them."""
     text, offsets = repeats.originals.text, repeats.originals.text.offsets
     own, other = offsets[found.document], offsets[found.source]
