@@ -29,6 +29,7 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             [ReadColumns(**each) for each in summary["columns"]],
         ),
     ]
+    rows += _change_rows(summary)
     if summary["spans"]:
         share = f"{percent(repeated, size)} of the text stands at two or more places"
         rows += [
@@ -51,8 +52,15 @@ def _least(summary: Mapping[str, Any]) -> str:
     """The length of the shortest passage."""
     kinds = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
     length = next(counted(summary[name], unit) for name, unit in kinds if summary[name] is not None)
-    length = length if summary["normalize"] == "none" else f"{length} of normalised text"
-    return length if summary["gaps"] is None else f"{length}, with gaps of up to {summary['gaps']:,},"
+    return length if summary["normalize"] == "none" else f"{length} of normalised text"
+
+
+def _change_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What passages may differ in; nothing where they are equal."""
+    if summary["gaps"] is None:
+        return []
+    how = f"gaps of up to {summary['gaps']:,} between equal stretches of {summary['min_match']:,} or more"
+    return [("changes", f"{how}, similarity of {summary['min_similarity']:g} or more")]
 
 
 def _cure(summary: Mapping[str, Any]) -> str:
