@@ -50,9 +50,12 @@ def neardup_with(**how: Any) -> Finder:
 
     def find(texts: list[str]) -> list[Place]:
         table = neardup.passages(texts, threads=1, **how).spans
-        if "passage" not in table.column_names:  # exact ones have a source in place of a number
-            table = table.append_column("passage", table["source_start"])
-        columns = (table[name].to_pylist() for name in ("id", "start", "end", "passage"))
+        number = "passage"
+        if number not in table.column_names:  # exact ones have a source in its place
+            number = "number"
+            sources = (table[name].to_pylist() for name in ("source_id", "source_start"))
+            table = table.append_column(number, [[a << 24 | b for a, b in zip(*sources, strict=True)]])
+        columns = (table[name].to_pylist() for name in ("id", "start", "end", number))
         return list(itertools.starmap(Place, zip(*columns, strict=True)))
 
     return find
@@ -170,7 +173,9 @@ def reprints(texts: list[str], rate: float, *, stories: int = 100, copies: int =
 
 
 def judge(texts: list[str], truth: list[Place], found: list[Place]) -> str:
-    """Precision and recall of characters and of pairs."""
+    """Precision and recall of characters and of pairs, in the documents from the first with a true place on."""
+    first = min(each.document for each in truth)
+    found = [each for each in found if each.document >= first]
     size = max(map(len, texts)) + 1
     story, number = (np.full((len(texts), size), -1) for _ in range(2))
     for into, places in ((story, truth), (number, found)):

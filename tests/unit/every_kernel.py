@@ -73,6 +73,9 @@ def answers(folder: Path) -> dict[str, Any]:
     many = " ".join(f"word{i}" for i in range(40))  # more than the table of words has room for at first
     words = neardup.passages([*TEXTS, many, many], min_words=4, normalize="casefold", threads=1)
     found["passages of words"] = words.spans.to_pylist()
+    changed = [text.replace("committee", "comittee") if i % 2 else text for i, text in enumerate(TEXTS[:12])]
+    for name, how in (("changed", {"min_bytes": 40}), ("changed words", {"min_words": 6})):
+        found[name] = neardup.passages(changed, gaps=12, threads=1, **how).spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded
