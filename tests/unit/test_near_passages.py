@@ -195,6 +195,7 @@ def test_threads_memory_and_files_change_nothing(tmp_path: Path, monkeypatch: py
         if budget is not None:
             monkeypatch.setattr(Budget, "store", budget)
         other = neardup.passages(lines, min_chars=100, gaps=50, threads=2, block=1000, workdir=tmp_path / "work")
+        assert (tmp_path / "work").exists() == (budget is not None)
         assert other.spans.equals(whole.spans)
         assert other.cut().equals(whole.cut())
         other.close()
