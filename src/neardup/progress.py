@@ -34,6 +34,7 @@ _LABELS = {
     "write": "writing clean copies",
     "count": "counting at each threshold",
     "again": "reading the texts again",
+    "chain": "chaining passages",
     "pages": "marking passages",
     "report": "writing pages",
     "add": "adding",

@@ -38,6 +38,7 @@ OWN = {
     "compare": {"a", "b"},
     "passages": {
         *("inputs", "unit", "span", "threshold", "shingle", "min_bytes", "min_words", "min_chars", "normalize"),
+        *("gaps", "min_match", "min_similarity"),
         *Selection.names(),
     },
     "index create": {"path"},

@@ -78,6 +78,46 @@ def test_words_and_normalised_text_are_compared_as_in_python(cli: Cli) -> None:
     assert cli("in.jsonl", "--min-words", "9", "--min-bytes", "20").exit_code == 2
 
 
+def test_passages_with_changes_are_those_of_python_and_cut_whole(cli: Cli) -> None:
+    texts = [
+        f"The first story. {NOTICE} It ends.",
+        "Nothing.",
+        f"Another one: {NOTICE.replace('everywhere', 'anywhere')}",
+    ]
+    Path("in.jsonl").write_text(jsonl([{"id": i, "text": text} for i, text in enumerate(texts)]))
+    options = ("in.jsonl", "--min-bytes", "60", "--gaps", "12")
+    done = cli(*options, "-o", "spans.parquet", "--json", "--min-similarity", "0.8")
+    assert done.exit_code == 0, done.stderr
+    summary, spans = json.loads(done.stdout), pq.read_table("spans.parquet")
+    wanted = {"gaps": 12, "min_match": 12, "min_similarity": 0.8, "passages": 1, "spans": 2}
+    assert {name: summary[name] for name in wanted} == wanted
+    in_python = neardup.passages("in.jsonl", min_bytes=60, gaps=12, min_similarity=0.8)
+    assert spans.to_pylist() == in_python.spans.to_pylist()
+    size = len(f" {NOTICE}".encode())
+    assert spans["similarity"].to_pylist() == [1.0, 1 - 4 / size]  # ever to an: two letters are others, two are lost
+    done = cli(*options, "--cut", "first", "--snap", "word", "-o", "clean.jsonl")
+    assert "changes       gaps of up to 12 between equal stretches of 12 or more, similarity of 0.5" in done.stderr
+    left = [json.loads(line)["text"] for line in Path("clean.jsonl").read_text().splitlines()]
+    assert left == [*texts[:2], "Another one:"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--min-match", "20"), "min_match is for passages with changes"),
+        (("--gaps", "9", "--min-match", "101"), "from 12 to 100"),
+        (("--gaps", "9", "--min-similarity", "0.1"), "min_similarity is 0.1. Give a number from 0.3 to 1."),
+        (("--gaps", "9", "--min-similarity", "much"), "min_similarity is much. Give a number from 0.3 to 1."),
+        (("--gaps", "0"), "gaps is 0"),
+    ],
+)
+def test_changes_that_cannot_be_used_are_wrong_usage(cli: Cli, options: tuple[str, ...], words: str) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    done = cli("in.jsonl", *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
 def test_the_table_is_that_of_python_and_of_brute_force(cli: Cli) -> None:
     Path("in.jsonl").write_text(jsonl(ROWS))
     assert cli("in.jsonl", "--min-bytes", "60", "-o", "spans.parquet", "-q").exit_code == 0

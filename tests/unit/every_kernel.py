@@ -81,6 +81,9 @@ def answers(folder: Path) -> dict[str, Any]:
     for least in ({"min_chars": 9}, {"min_words": 2}):
         some = neardup.passages(TEXTS * 2, unit="sentence", **least, threads=1)
         found[f"passages of sentences, {least}"] = some.spans.to_pylist()
+    changed = [text.replace("committee", "comittee") if i % 2 else text for i, text in enumerate(TEXTS[:12])]
+    for name, how in (("changed", {"min_bytes": 40}), ("changed words", {"min_words": 6})):
+        found[name] = neardup.passages(changed, gaps=12, threads=1, **how).spans.to_pylist()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

@@ -51,9 +51,17 @@ def _share(value: object) -> float:
         raise InputError(f"min_share is {value}. Give a share from 0 to 1.") from exc
 
 
+def _similarity(value: object) -> float:
+    try:
+        return check_share(float(str(value)), "min_similarity")
+    except ValueError as exc:
+        raise InputError(f"min_similarity is {value}. Give a number from 0.3 to 1.") from exc
+
+
 @forms.command(
     "passages",
     "passages docs.jsonl -o spans.jsonl",
+    "passages issues/ --min-chars 200 --gaps 150 --normalize casefold,space -o reprints.csv",
     "passages crawl/ --min-bytes 200 -o spans.parquet --memory 4GB",
     "passages crawl/ --unit line --min-chars 20 -o lines.csv",
     "passages docs.jsonl --preset c4 -o clean.jsonl",
@@ -169,6 +177,27 @@ def _share(value: object) -> float:
     " least.  [default: any share]",
 )
 @click.option(
+    "--gaps",
+    type=options.whole("gaps", 1, 1000),
+    metavar="N",
+    help="Find passages that stand again with changes too, such as errors of a scanner: bytes, words or characters"
+    " between two equal stretches of a passage, at most. The table has other columns then.  [default: all is compared"
+    " exactly]",
+)
+@click.option(
+    "--min-match",
+    type=options.whole("min-match", 2),
+    metavar="N",
+    help="With --gaps: length of an equal stretch.  [default: 12 bytes or characters, or 3 words]",
+)
+@click.option(
+    "--min-similarity",
+    type=options.Checked("share", _similarity),
+    metavar="S",
+    help="With --gaps: least similarity of a passage and the earlier one, from 0.3 to 1: one less what differs (edit"
+    " distance) as a share of the longer of the two.  [default: 0.5]",
+)
+@click.option(
     "--output",
     "-o",
     metavar="OUTPUT",
@@ -246,6 +275,9 @@ def passages(
     min_count: int | None,
     min_docs: int | None,
     min_share: float | None,
+    gaps: int | None,
+    min_match: int | None,
+    min_similarity: float | None,
     output: str | None,
     cut: str | None,
     snap: str | None,
@@ -293,11 +325,11 @@ def passages(
         inputs, output, spans, cuts, read=read, is_cut=cut is not None, json=voice.json, glob=reading.glob
     )
     from neardup.tasks.dedup.near_units import find_near  # not before the checks: these load numba
+    from neardup.tasks.passages.chains import Changes, passage_run
     from neardup.tasks.passages.copies import check_copies, write_cut_copies
     from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.groups import top_groups
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
-    from neardup.tasks.passages.run import PassageRun
     from neardup.tasks.passages.selection import Selection
     from neardup.tasks.passages.unit_runs import cutting_of, length_of
 
@@ -312,6 +344,7 @@ def passages(
             threshold=threshold,
             shingle=shingle,
         )
+        changes = Changes.of(length, gaps, min_match, min_similarity)
         selection = Selection(list(against) or None, ignore, group_by, min_count, min_docs, min_share)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
@@ -319,10 +352,10 @@ def passages(
             task = {} if cut is None else {"output": output}
             place = running.work_place(output)
             run = running.placed(run, place)
-            how = {"spill_to": place, "selection": selection, "near": find_near}
-            work = stack.enter_context(
-                PassageRun(reader, length, run, observer, Normalize.parse(normalize), task, **how)
-            )
+            steps = Normalize.parse(normalize)
+            more = {"spill_to": place, "selection": selection, "near": find_near}
+            work = passage_run(changes, reader, length, run, observer, steps, task, **more)
+            stack.enter_context(work)
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
             if cut is None:

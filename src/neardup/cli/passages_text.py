@@ -30,7 +30,7 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             [ReadColumns(**each) for each in summary["columns"]],
         ),
     ]
-    rows += _selection_rows(summary)
+    rows += _change_rows(summary) + _selection_rows(summary)
     wanted = f"of {least} or more{_at_least(summary)}"
     if summary["spans"]:
         if summary["against"] is None:
@@ -133,6 +133,14 @@ def _least_run(summary: Mapping[str, Any]) -> str:
     if summary["threshold"] is not None:
         least.append(f"similarity {summary['threshold']:g}")
     return f"{runs} ({', '.join(least)} at least)" if least else runs
+
+
+def _change_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What passages may differ in; nothing where they are equal."""
+    if summary["gaps"] is None:
+        return []
+    how = f"gaps of up to {summary['gaps']:,} between equal stretches of {summary['min_match']:,} or more"
+    return [("changes", f"{how}, similarity of {summary['min_similarity']:g} or more")]
 
 
 def _cure(summary: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -71,3 +72,20 @@ class Segments:
     def take(self, rows: slice | Mask) -> Segments:
         """Some of them."""
         return Segments(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+
+def whole_documents(parts: Iterable[Segments]) -> Iterator[Segments]:
+    """The same segments, all those of one document together."""
+    held: list[Segments] = []
+    for part in parts:
+        last = int(np.searchsorted(part.document, part.document[-1]))
+        if last > 0:
+            yield Segments.together([*held, part.take(slice(0, last))])
+            held = [part.take(slice(last, len(part)))]
+        elif held and held[-1].document[-1] != part.document[0]:
+            yield Segments.together(held)
+            held = [part]
+        else:
+            held.append(part)
+    if held:
+        yield Segments.together(held)

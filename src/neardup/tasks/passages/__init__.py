@@ -6,6 +6,7 @@ spans      the table of spans          cutting    what is cut of which document
 decided    cuts, to be written         second     what repeats in what is left
 summary    what is counted             overview   what weighs most
 groups     what repeats inside each group  copies     clean copies of the inputs
+unit_runs  runs of whole units         chains     passages that stand again with changes
 outcome    what Python gets            public     ``neardup.passages``
 
 How repeats are found is in ``engine.repeats``, what is cut in ``stages.repeats``.

@@ -17,7 +17,7 @@ from neardup.engine.space import Space
 from neardup.inputs.names import Ids
 from neardup.spool import Column, MemoryColumn
 from neardup.stages.repeats.policies import Cuts, find_cuts
-from neardup.stages.repeats.segments import Segments
+from neardup.stages.repeats.segments import Segments, whole_documents
 from neardup.stages.repeats.surgery import Span, snap_cuts, without
 from neardup.tasks.passages.settings import Cutting
 
@@ -51,23 +51,6 @@ class CutDocument:
     def left(self) -> int:
         """Characters that are left."""
         return len(self.after.decode("utf-8", "replace"))
-
-
-def whole_documents(parts: Iterable[Segments]) -> Iterator[Segments]:
-    """The same segments, all those of one document together."""
-    held: list[Segments] = []
-    for part in parts:
-        last = int(np.searchsorted(part.document, part.document[-1]))
-        if last > 0:
-            yield Segments.together([*held, part.take(slice(0, last))])
-            held = [part.take(slice(last, len(part)))]
-        elif held and held[-1].document[-1] != part.document[0]:
-            yield Segments.together(held)
-            held = [part]
-        else:
-            held.append(part)
-    if held:
-        yield Segments.together(held)
 
 
 def unsnapped_cuts(repeats: Repeats, segments: Iterable[Segments], policy: str) -> Iterator[Cuts]:

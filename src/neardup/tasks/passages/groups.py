@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from neardup.arrays import numbers
 from neardup.stages.repeats.policies import REPEATED, stretches_of
-from neardup.tasks.passages.cutting import whole_documents
+from neardup.stages.repeats.segments import whole_documents
 from neardup.tasks.passages.overview import LISTED
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.spans import in_bytes

@@ -41,6 +41,11 @@ class RepeatedPassages:
         With ``against`` the sources are documents of the other collection, and no span is ``first``; places and
         documents are counted in the inputs. With ``group_by`` also ``group`` and ``group_documents``, the documents of
         the group: sources are in it, and places and documents are counted in it.
+
+        With ``gaps`` one row a place of a passage: the same but for ``source_end`` behind ``source_start``, then
+        ``similarity`` (one less the units that differ between the two, as a share of the longer; 1 where it is
+        ``first``) and ``passage`` (a number, from 0, that all places of one passage have), and no ``count_min``.
+        ``count`` is the places of the passage, and ``first`` says that no earlier one was found.
         """
         self.groups: pa.Table | None = group_table(run)
         """With ``group_by`` every group that repeats something, the one with most first, else None: ``group``,

@@ -10,8 +10,8 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.find import Repeats
 from neardup.params import InputOptions, Normalize, Preset, RunOptions, Shingle, preset_options, with_preset
+from neardup.tasks.passages.chains import Changes, passage_run
 from neardup.tasks.passages.outcome import RepeatedPassages
-from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.selection import Selection
 from neardup.tasks.passages.unit_runs import length_of
 from neardup.watching import watched
@@ -38,6 +38,9 @@ def passages(
     min_count: int | None = None,
     min_docs: int | None = None,
     min_share: float | None = None,
+    gaps: int | None = None,
+    min_match: int | None = None,
+    min_similarity: float | None = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -92,6 +95,13 @@ def passages(
         min_count: places at which a stretch stands at least; 2 when None, with ``against`` 1.
         min_docs: documents that hold it at least.
         min_share: the same as a share, from 0 to 1, of all documents, or of those of its group; two at least.
+        gaps: find passages that stand again with changes too, such as errors of a scanner: units (bytes, words or
+            characters) between two equal stretches of a passage, at most, from 1 to 1,000. Such passages are found
+            by rule and not without exception, and ``spans`` has other columns. None: all is compared exactly.
+        min_match: with ``gaps``, units of an equal stretch, at least: from 12 bytes or characters (12 when None), or
+            from 2 words (3 when None).
+        min_similarity: with ``gaps``, of a passage and the earlier one, at least, from 0.3 to 1 (0.5 when None): one
+            less the units that differ (edit distance) as a share of the longer of the two.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: as for ``find``. Past it texts and work go to disk.
         workdir: folder to work in from the start, so that a run over files that was killed can be resumed; it is
@@ -126,8 +136,10 @@ def passages(
         threshold=threshold,
         shingle=shingle,
     )
+    changes = Changes.of(length, gaps, min_match, min_similarity)
     reader = selection.open(inputs, InputOptions.of(given))
-    run = PassageRun(
+    run = passage_run(
+        changes,
         reader,
         length,
         RunOptions.of(given),

@@ -81,6 +81,21 @@ class PassageRun:
         return isinstance(self.length, UnitRuns) and self.length.threshold is not None
 
     @property
+    def window(self) -> Window:
+        """What is compared, where it is no whole unit."""
+        return Window.of(self.length.kind, self.length.units)
+
+    @property
+    def has_second_pass(self) -> bool:
+        """Whether the same search can be made of the texts that are left."""
+        return self.selection == Selection()
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the work lasts from stage to stage."""
+        return not self.is_near
+
+    @property
     def shortest(self) -> dict[str, Any]:
         """The length of the shortest passage, what is compared, and which passages are wanted, as options."""
         return {**self.length.options, "normalize": str(self.normalize), **self.selection.as_dict()}
@@ -88,8 +103,8 @@ class PassageRun:
     def __enter__(self) -> PassageRun:
         self._templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
-        if resume and self.is_near:
-            raise InputError("a search for near-duplicate units cannot be resumed. Leave resume out.")
+        if resume and not self.is_resumable:
+            raise InputError("a search for near-duplicates cannot be resumed. Leave resume out.")
         if isinstance(self.length, UnitRuns) and self.selection != Selection():
             raise InputError(
                 f"runs of {self.length.unit}s are looked for in all documents. Leave --unit (unit=) out, or --against, "
@@ -97,7 +112,7 @@ class PassageRun:
             )
         path = work_path(self.options, self.reader, self.spill_to)
         budget = self.budget or Budget.of(self.options.memory_limit)
-        is_lasting = workdir is not None and not self.is_near
+        is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
@@ -153,7 +168,7 @@ class PassageRun:
                 return find_runs(tasks, whole, length.units, **how)
             assert self.near is not None, "near-duplicate units are found by another task"
             return self.near(tasks, whole, length.threshold, length.shingle, memory=self.options.memory, **how)
-        units, window = Units(length.kind, self.normalize, space), Window.of(length.kind, length.units)
+        units, window = Units(length.kind, self.normalize, space), self.window
         if templates:
             batch = self._of_templates(units, window)
             tasks = chain(tasks, [lambda: batch])

@@ -19,7 +19,7 @@ from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.tasks.passages.cutting import TEXT_BYTES, CutDocument, clean_texts
 from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.summary import EVERY, PassageSummary, summarize
+from neardup.tasks.passages.summary import PassageSummary, summarize
 from neardup.types import Batch, Documents
 
 SHARE = 0.4
@@ -32,10 +32,10 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
     ``documents``: all that are cut. Time and disk are those of the first search, for texts of their size.
     InputError where only some of the passages were wanted.
     """
-    if run.selection != EVERY:
+    if not run.has_second_pass:
         raise InputError(
-            "a second pass looks for all that repeats, and only some passages are wanted. Leave --second-pass (or "
-            "second_pass()) out, or --against, --ignore, --group-by, --min-count, --min-docs and --min-share."
+            "a second pass looks for all that repeats exactly, and something else is wanted. Leave --second-pass (or "
+            "second_pass()) out, or --gaps, --against, --ignore, --group-by, --min-count, --min-docs and --min-share."
         )
     budget = run.space.budget
     budget = replace(budget, work=int(SHARE * budget.work))

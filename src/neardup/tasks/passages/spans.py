@@ -42,7 +42,7 @@ def span_table(
     def batches() -> Iterator[pa.RecordBatch]:
         for part in segments:
             found = in_bytes(repeats, part)
-            start, end, source_start = _in_characters(repeats, found)
+            start, end, source_start = in_characters(repeats, found)
             columns = [
                 ids.take(found.document),
                 *map(numbers, (start, end, found.start, found.end)),
@@ -68,7 +68,7 @@ def in_bytes(repeats: Repeats, found: Segments) -> Segments:
     return replace(found, start=start, end=end, source_start=source_start)
 
 
-def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
+def in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
     """Start, end and start in the source of segments in bytes, in characters: of those that are whole in them."""
     text, offsets = repeats.originals.text, repeats.originals.text.offsets
     own, other = offsets[found.document], offsets[found.source]

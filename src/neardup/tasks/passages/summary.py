@@ -13,9 +13,8 @@ from neardup._version import __version__
 from neardup.engine.repeats.find import Repeats
 from neardup.params import Normalize
 from neardup.stages.repeats.policies import IGNORABLE, LATER, REPEATED, stretches_of
-from neardup.stages.repeats.segments import FIRST, IGNORED, Segments
+from neardup.stages.repeats.segments import FIRST, IGNORED, Segments, whole_documents
 from neardup.tasks.grouping import Groups
-from neardup.tasks.passages.cutting import whole_documents
 from neardup.tasks.passages.selection import Selection
 from neardup.tasks.passages.settings import Length
 from neardup.tasks.passages.spans import in_bytes
@@ -69,6 +68,12 @@ class PassageSummary:
     min_docs: int | None = None
     min_share: float | None = None
     """As they were given."""
+    gaps: int | None = None
+    """Units of the longest difference, of passages with changes; None: passages are equal."""
+    min_match: int | None = None
+    """Units of the shortest stretch of such a passage that is equal."""
+    min_similarity: float | None = None
+    """Of such a passage and the earlier one that it is compared with, at least."""
     version: str = __version__
 
     def as_dict(self) -> dict[str, Any]:
