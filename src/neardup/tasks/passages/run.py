@@ -20,6 +20,7 @@ from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
+from neardup.engine.repeats.lasting import stage_of
 from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged
@@ -36,7 +37,10 @@ from neardup.tasks.passages.summary import PassageSummary, summarize
 
 @dataclass(slots=True)
 class PassageRun:
-    """A run that is set up. A context manager: what it has on disk goes when the block ends."""
+    """A run that is set up. A context manager: what it has on disk goes when the block ends.
+
+    A workdir that was named stays when it fails, so that the run can be resumed.
+    """
 
     reader: Reader
     length: Length
@@ -93,7 +97,8 @@ class PassageRun:
     def find(self) -> Repeats:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
-            self.observer.stage("reading", self.reader.total_bytes, "B")
+            if stage_of(self.space) is None:
+                self.observer.stage("reading", self.reader.total_bytes, "B")
             threads, length = self.options.workers, self.length
             with closing(self.reader.tasks(threads)) as tasks:
                 self._repeats = find_repeats(
