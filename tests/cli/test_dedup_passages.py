@@ -20,6 +20,8 @@ from tests.cli.test_passages_resumed import STAGES, stop_behind
 
 from neardup.cli import main
 from neardup.spool.manifest import MANIFEST
+from neardup.tasks.dedup import passage_step
+from neardup.tasks.passages.decided import DecidedCuts
 
 Rows = list[dict[str, Any]]
 NEAR = ("--shingle", "word:2", "-t", "0.7", "--threads", "1", "-q")
@@ -228,3 +230,25 @@ def test_what_cannot_be_is_refused_with_a_cure(
 
 def json_rows(name: str) -> Rows:
     return [json.loads(line) for line in Path(name).read_text().splitlines() if line.startswith("{")]
+
+
+def test_a_small_limit_of_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts, anchors, segments and cuts of the step go to files, beside the output, and these are gone in the end."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(jsonl(some_rows(2)))
+    how = ("--passages", POLICY, *CUT, *NEAR, "--on-bad", "skip", "--removed", "removed.csv", "--cuts", "cuts.csv")
+    run("dedup", "a.jsonl", "-o", "clean.jsonl", *how)
+    wanted = contents(tmp_path)
+    seen: list[list[str]] = []
+    table = DecidedCuts.table
+
+    def look(self: DecidedCuts) -> pa.Table:
+        folder = Path("clean.jsonl.neardup-work-passages")
+        seen.append([path.name for path in folder.glob("*.spool")])
+        return table(self)
+
+    monkeypatch.setattr(DecidedCuts, "table", look)
+    monkeypatch.setattr(passage_step, "SHARE", 1e-6)
+    run("dedup", "a.jsonl", "-o", "clean.jsonl", *how)
+    assert contents(tmp_path) == wanted
+    assert {"cuts.spool", "segments.spool", "end-to-end.spool"} <= set(seen[0])

@@ -41,9 +41,6 @@ class KeptSegments:
         space.checkpoint(repeats=WALKED)
         space.release_memory()
 
-    def __len__(self) -> int:
-        return len(self._column)
-
     def __iter__(self) -> Iterator[Segments]:
         """Some thousands at a time; those that stand in templates too."""
         for _, rows in self._column.scan(BLOCK):

@@ -23,6 +23,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats, find_repeats
 from neardup.engine.repeats.kept import KeptSegments
+from neardup.engine.repeats.lasting import stage_of
 from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
@@ -45,7 +46,10 @@ from neardup.types import Batch
 
 @dataclass(slots=True)
 class PassageRun:
-    """A run that is set up. A context manager: what it has on disk goes when the block ends."""
+    """A run that is set up. A context manager: what it has on disk goes when the block ends.
+
+    A workdir that was named stays when it fails, so that the run can be resumed.
+    """
 
     reader: Reader
     length: Length | UnitRuns
@@ -141,7 +145,8 @@ class PassageRun:
     def find(self) -> Repeats:
         """Read the inputs and find what repeats; done once."""
         if self._repeats is None:
-            self.observer.stage("reading", self.reader.total_bytes, "B")
+            if stage_of(self.space) is None:
+                self.observer.stage("reading", self.reader.total_bytes, "B")
             with closing(self.reader.tasks(self.options.workers)) as tasks:
                 how: dict[str, Any] = {"names": self.provenance, "space": self.space, "choose": self._choose}
                 how |= {"total_bytes": self.reader.total_bytes, "templates": self._templates}
