@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -84,26 +85,37 @@ def check(blobs: Sequence[bytes], span: int, found: Segments, how: dict[str, Any
 
 @st.composite
 def choices(draw: st.DrawFn) -> Asked:
-    """Documents divided into inputs, templates and perhaps another collection, and what is asked of windows."""
-    blobs, span = draw(collections()), draw(st.integers(16, 30))
+    """Documents that share pieces, templates and another collection that have pieces of them, and what is asked."""
+    blobs, span = draw(collections()), draw(st.integers(16, 24))
+    random = Random(draw(st.integers(0, 1 << 30)))
+    blobs.append(bytes(random.choices(draw(st.sampled_from([b"ab", b"abcdefgh"])), k=6 * span)))
+    blobs += [piece * 2 for piece in pieces(blobs, span, random)]
     how: dict[str, Any] = {}
     if draw(st.booleans()):
-        how["templates"] = blobs[: draw(st.integers(0, 2))]
+        how["templates"] = pieces(blobs, span, random)
     kind = draw(st.sampled_from(["against", "groups", "plain"]))
-    rest = blobs[len(how.get("templates", [])) :]
     if kind == "against":
-        parts = draw(st.integers(0, len(rest)))
-        how["against"], rest = rest[:parts], rest[parts:]
-        how["against"] += draw(st.lists(st.sampled_from([*how.get("templates", []), b""]), max_size=2))
-    if kind == "groups" and rest:
-        how["groups"] = draw(st.lists(st.sampled_from("xyz"), min_size=len(rest), max_size=len(rest)))
-    if draw(st.booleans()):
-        how["min_count"] = draw(st.integers(2, 8))
-    if draw(st.booleans()):
+        how["against"] = pieces([*blobs, *how.get("templates", [])], span, random)
+    if kind == "groups":
+        how["groups"] = random.choices("xyz", k=len(blobs))
+    least = draw(st.sampled_from(["", "min_count", "min_docs", "min_share", "min_count and min_docs"]))
+    if "min_count" in least:
+        how["min_count"] = draw(st.integers(2, 6))
+    if "min_docs" in least:
         how["min_docs"] = draw(st.integers(1, 3))
-    if draw(st.booleans()):
+    if "min_share" in least:
         how["min_share"] = draw(st.sampled_from(["0.05", "0.4", "0.5", "0.75"]))
-    return rest, span, how
+    return blobs, span, how
+
+
+def pieces(blobs: Sequence[bytes], span: int, random: Random) -> list[bytes]:
+    """One to three pieces of some documents, most of them longer than a window."""
+    found = []
+    for _ in range(random.randint(1, 3)):
+        blob = random.choice([blob for blob in blobs if len(blob) >= span])
+        begin = random.randint(0, max(0, len(blob) - span))
+        found.append(blob[begin : begin + random.randint(span - 1, 4 * span)])
+    return found
 
 
 @given(choices())

@@ -47,9 +47,15 @@ def test_a_line_of_short_period_is_two_spans_of_another_collection():
     """The first as long as what stands there; the second goes on with itself, and its first window stands there."""
     texts, other = ["ab" * 20], ["ab" * 8 + "a"]
     assert spans(texts, against=other) == [(0, 0, 17, 0, 0, 12, 13, 1), (0, 2, 40, 0, 0, 12, 13, 1)]
-    assert spans(texts, against=["ab" * 8], min_count=13) == [(0, i, i + 16, 0, 0, 13, 13, 1) for i in range(0, 25, 2)]
-    assert spans(texts, against=["ab" * 8], min_count=14) == []
     assert spans(["ab" * 40, "ab" * 8], min_docs=3) == []
+
+
+def test_of_a_long_line_of_short_period_only_the_windows_count_that_stand_in_another_collection():
+    """The line has 65 windows: 33 begin with a, 32 with b."""
+    for piece, first, count in (("ab", 0, 33), ("ba", 1, 32)):
+        every_other = [(0, i, i + 16, 0, 0, count, count, 1) for i in range(first, 65, 2)]
+        assert spans(["ab" * 40], against=[piece * 8], min_count=count) == every_other
+        assert spans(["ab" * 40], against=[piece * 8], min_count=count + 1) == []
 
 
 def test_what_stands_once_in_the_inputs_counts_if_it_stands_in_another_collection():
