@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.tuning import area_rule
+from neardup.tuning import area_rule, quadrature
 
-NODES = 256
+NODES = 128
 """Points at which the curve of a containment is taken."""
 
 
@@ -45,19 +45,23 @@ def best_containment_bands(
     A containment t is then a Jaccard similarity of t / (1 + ratio - t). Source: E. Zhu, F. Nargesian, K. Q. Pu,
     R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB 2016, section 5.5.
     """
-    settings = [(b, r) for b in range(1, num_perm + 1) for r in range(1, most_rows + 1) if b * r <= num_perm]
-    bands, rows = (column[:, None] for column in np.array(settings).T)
-    nodes, node_weights = np.polynomial.legendre.leggauss(NODES)
-    most = min(ratio, 1.0)
-    error = np.zeros(len(settings))
-    for weight, low, high, is_missed in (
-        (weights[0], 0.0, min(ratio, threshold), False),
-        (weights[1], threshold, max(most, threshold), True),
-    ):
-        at = low + (high - low) / 2 * (nodes + 1)
-        missed = (1 - (at / (1 + ratio - at)) ** rows) ** bands
-        error += weight * (high - low) / 2 * ((missed if is_missed else 1 - missed) @ node_weights)
-    return settings[int(np.argmin(error))]
+    nodes, node_weights = quadrature(NODES)
+    error = np.full((num_perm, most_rows), np.inf)
+    for rows in range(1, most_rows + 1):
+        most_bands = num_perm // rows
+        total = np.zeros(most_bands)
+        for side, low, high in (
+            ("found", 0.0, min(ratio, threshold)),
+            ("missed", threshold, max(min(ratio, 1.0), threshold)),
+        ):
+            at = low + (high - low) / 2 * (nodes + 1)
+            agrees = (at / (1 + ratio - at)) ** rows
+            missed = np.cumprod(np.broadcast_to(1 - agrees, (most_bands, NODES)), axis=0)
+            wrong, weight = (1 - missed, weights[0]) if side == "found" else (missed, weights[1])
+            total += weight * (high - low) / 2 * (wrong @ node_weights)
+        error[:most_bands, rows - 1] = total
+    at_bands, at_rows = divmod(int(np.argmin(error)), most_rows)
+    return at_bands + 1, at_rows + 1
 
 
 def check_params(params: Sequence[int], num_perm: int) -> tuple[int, int]:
