@@ -56,7 +56,7 @@ def test_permutations_are_those_of_big_integers_at_every_edge(scheme, dtype):
 
 
 @given(
-    st.lists(st.dictionaries(st.integers(0, 6), st.floats(0.01, 1e6, width=32), max_size=7), max_size=4),
+    st.lists(st.dictionaries(st.integers(0, 6), st.floats(1 / 64, 1e6, width=32), max_size=7), max_size=4),
     st.integers(0, 9),
 )
 def test_weighted_samples_are_those_of_single_numbers(vectors, seed):

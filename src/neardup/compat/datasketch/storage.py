@@ -198,8 +198,13 @@ class FileStorage:
     def settle(self) -> None:
         """Keep what was buffered."""
         with self._explained():
-            if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
+            try:
+                if self._connection.in_transaction:
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def close(self) -> None:
         """Keep what was buffered, and close the file."""
@@ -221,7 +226,7 @@ class FileStorage:
             finally:
                 self._connection.execute("RELEASE change")
                 if not buffered:
-                    self._connection.execute("COMMIT")
+                    self.settle()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
