@@ -16,6 +16,8 @@ S33, S61 = np.uint64(33), np.uint64(61)
 S13, S16 = np.uint32(13), np.uint32(16)
 BLOCK = 64
 """Bytes that SHA-1 takes in at a time."""
+LANES = 64
+"""Tokens whose SHA-1 is made together."""
 LENGTH = 8
 """Bytes at the end of the last of these that say how many bits there were."""
 
@@ -25,40 +27,6 @@ def _rotated(x, bits):
     return np.uint32((x << np.uint32(bits)) | (x >> np.uint32(32 - bits)))
 
 
-@part
-def _sha1_into(state, words, data, start, length, at):
-    """Take in the 64 bytes from ``at`` on of one padded token: its bytes, a one bit, zeros, and its length in bits."""
-    for i in range(16):
-        word = np.uint32(0)
-        for j in range(at + 4 * i, at + 4 * i + 4):
-            byte = np.uint32(0)
-            if j < length:
-                byte = np.uint32(data[start + j])
-            elif j == length:
-                byte = np.uint32(0x80)
-            word = np.uint32((word << np.uint32(8)) | byte)
-        words[i] = word
-    if length + 1 + LENGTH <= at + BLOCK:
-        bits = np.uint64(length) * np.uint64(8)
-        words[14], words[15] = np.uint32(bits >> np.uint64(32)), np.uint32(bits & LOW32)
-    for i in range(16, 80):
-        words[i] = _rotated(np.uint32(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16]), 1)
-    a, b, c, d, e = state[0], state[1], state[2], state[3], state[4]
-    for i in range(80):
-        if i < 20:
-            mixed, add = np.uint32(d ^ (b & (c ^ d))), np.uint32(0x5A827999)
-        elif i < 40:
-            mixed, add = np.uint32(b ^ c ^ d), np.uint32(0x6ED9EBA1)
-        elif i < 60:
-            mixed, add = np.uint32((b & c) | (d & (b | c))), np.uint32(0x8F1BBCDC)
-        else:
-            mixed, add = np.uint32(b ^ c ^ d), np.uint32(0xCA62C1D6)
-        first = np.uint32(_rotated(a, 5) + mixed + e + add + words[i])
-        a, b, c, d, e = first, a, _rotated(b, 30), c, d
-    state[0], state[1] = np.uint32(state[0] + a), np.uint32(state[1] + b)
-    state[2], state[3], state[4] = np.uint32(state[2] + c), np.uint32(state[3] + d), np.uint32(state[4] + e)
-
-
 @inlined
 def _reversed(x):
     """The four bytes of a word in the other order."""
@@ -66,20 +34,91 @@ def _reversed(x):
     return np.uint32((x << S16) | (x >> S16))
 
 
+@part
+def _load(words, lane, data, start, length, at):
+    """The 64 bytes from ``at`` on of one padded token: its bytes, a one bit, zeros, and its length in bits."""
+    whole = min(max(length - at, 0) // 4, 16)
+    for i in range(whole):
+        p = start + at + 4 * i
+        one, two = np.uint32(data[p]) << np.uint32(24), np.uint32(data[p + 1]) << np.uint32(16)
+        three, four = np.uint32(data[p + 2]) << np.uint32(8), np.uint32(data[p + 3])
+        words[i, lane] = np.uint32(one | two | three | four)
+    for i in range(whole, 16):
+        words[i, lane] = np.uint32(0)
+    if whole < 16:
+        left, shift = at + 4 * whole, np.uint32(24)
+        for j in range(left, length):
+            words[whole, lane] |= np.uint32(np.uint32(data[start + j]) << shift)
+            shift -= np.uint32(8)
+        if left <= length:
+            words[whole, lane] |= np.uint32(np.uint32(0x80) << shift)
+    if length + 1 + LENGTH <= at + BLOCK:
+        bits = np.uint64(length) * np.uint64(8)
+        words[14, lane], words[15, lane] = np.uint32(bits >> np.uint64(32)), np.uint32(bits & LOW32)
+
+
+@part
+def _turn(words, v):
+    """The 80 rounds over the words of a block, of all lanes at a time; ``v`` has the five words of their states.
+
+    In round i the row (80 - i) % 5 of ``v`` is what the standard calls a, and the rows behind it b to e.
+    """
+    for i in range(16, 80):
+        for lane in range(LANES):
+            x = words[i - 3, lane] ^ words[i - 8, lane] ^ words[i - 14, lane] ^ words[i - 16, lane]
+            words[i, lane] = _rotated(np.uint32(x), 1)
+    for i in range(80):
+        a, b, c = v[(80 - i) % 5], v[(81 - i) % 5], v[(82 - i) % 5]
+        d, e, word = v[(83 - i) % 5], v[(84 - i) % 5], words[i]
+        if i < 20:
+            for lane in range(LANES):
+                mixed = np.uint32(d[lane] ^ (b[lane] & (c[lane] ^ d[lane])))
+                e[lane] = np.uint32(e[lane] + _rotated(a[lane], 5) + mixed + np.uint32(0x5A827999) + word[lane])
+        elif i < 40:
+            for lane in range(LANES):
+                mixed = np.uint32(b[lane] ^ c[lane] ^ d[lane])
+                e[lane] = np.uint32(e[lane] + _rotated(a[lane], 5) + mixed + np.uint32(0x6ED9EBA1) + word[lane])
+        elif i < 60:
+            for lane in range(LANES):
+                mixed = np.uint32((b[lane] & c[lane]) | (d[lane] & (b[lane] | c[lane])))
+                e[lane] = np.uint32(e[lane] + _rotated(a[lane], 5) + mixed + np.uint32(0x8F1BBCDC) + word[lane])
+        else:
+            for lane in range(LANES):
+                mixed = np.uint32(b[lane] ^ c[lane] ^ d[lane])
+                e[lane] = np.uint32(e[lane] + _rotated(a[lane], 5) + mixed + np.uint32(0xCA62C1D6) + word[lane])
+        for lane in range(LANES):
+            b[lane] = _rotated(b[lane], 30)
+
+
 @kernel("read(uint8[::1]), int64[::1], uint64[::1]")
 def sha1(data, offsets, out):
     """The first eight bytes of the SHA-1 of each token, as a little-endian number. Source: FIPS 180-4, section 6.1.
 
-    Loop: tokens, blocks of 64 bytes; all else stays in L1.
+    Loop: LANES tokens at a time, their blocks of 64 bytes, rounds, lanes; LLVM makes vectors of the lanes. All but the
+    tokens stays in L1.
     """
-    words, state = np.zeros(80, np.uint32), np.zeros(5, np.uint32)
-    for t in range(offsets.size - 1):
-        length = offsets[t + 1] - offsets[t]
+    words, state, v = np.zeros((80, LANES), np.uint32), np.zeros((5, LANES), np.uint32), np.zeros((5, LANES), np.uint32)
+    for first in range(0, offsets.size - 1, LANES):
+        lanes = min(LANES, offsets.size - 1 - first)
+        most = 0
+        for t in range(first, first + lanes):
+            most = max(most, offsets[t + 1] - offsets[t])
         state[0], state[1], state[2] = np.uint32(0x67452301), np.uint32(0xEFCDAB89), np.uint32(0x98BADCFE)
         state[3], state[4] = np.uint32(0x10325476), np.uint32(0xC3D2E1F0)
-        for at in range(0, length + 1 + LENGTH, BLOCK):
-            _sha1_into(state, words, data, offsets[t], length, at)
-        out[t] = np.uint64(_reversed(state[0])) | (np.uint64(_reversed(state[1])) << np.uint64(32))
+        for at in range(0, most + 1 + LENGTH, BLOCK):
+            for lane in range(lanes):
+                start, length = offsets[first + lane], offsets[first + lane + 1] - offsets[first + lane]
+                if at < length + 1 + LENGTH:
+                    _load(words, lane, data, start, length, at)
+            v[:] = state
+            _turn(words, v)
+            for lane in range(lanes):
+                if at < offsets[first + lane + 1] - offsets[first + lane] + 1 + LENGTH:
+                    for i in range(5):
+                        state[i, lane] = np.uint32(state[i, lane] + v[i, lane])
+        for lane in range(lanes):
+            low, high = np.uint64(_reversed(state[0, lane])), np.uint64(_reversed(state[1, lane]))
+            out[first + lane] = low | (high << np.uint64(32))
 
 
 @kernel("uint64[::1], int64[::1], read(uint64[::1]), read(uint64[::1]), uint64[:, ::1]")

@@ -15,6 +15,8 @@ from neardup.kernels import datasketch as kernels
 from neardup.types import I64, U64
 
 HashFunction = Callable[[Any], int]
+FEW = 8
+"""Tokens that take less time one by one than together."""
 
 
 def sha1_hash32(data: Any) -> int:
@@ -34,7 +36,7 @@ def hash_tokens(tokens: Sequence[Any], hashfunc: HashFunction, bits: int) -> U64
         InputError: the function returned a number that does not fit into so many bits.
         TypeError: it returned no integer, or does not take such a token.
     """
-    if hashfunc is sha1_hash32 or hashfunc is sha1_hash64:
+    if len(tokens) > FEW and (hashfunc is sha1_hash32 or hashfunc is sha1_hash64):
         joined = _joined(tokens)
         if joined is not None:
             out = np.empty(len(tokens), dtype=np.uint64)
