@@ -248,7 +248,7 @@ def _areas(threshold: float, bands: np.ndarray, rows: np.ndarray, slots: int) ->
     The curve is a polynomial of degree b r, which Gauss-Legendre quadrature of half as many points integrates
     exactly. Past 512 slots the points stay MOST_NODES, and the error far below a rounding error of the curve.
     """
-    nodes, weight = _quadrature(min(slots // 2 + 1, MOST_NODES))
+    nodes, weight = quadrature(min(slots // 2 + 1, MOST_NODES))
     left = threshold / 2 * (nodes + 1)
     right = threshold + (1 - threshold) / 2 * (nodes + 1)
     missed_left = (1 - left ** rows[:, None]) ** bands[:, None]
@@ -257,7 +257,7 @@ def _areas(threshold: float, bands: np.ndarray, rows: np.ndarray, slots: int) ->
 
 
 @lru_cache(maxsize=8)
-def _quadrature(points: int) -> tuple[F64, F64]:
+def quadrature(points: int) -> tuple[F64, F64]:
     """Nodes and weights of Gauss-Legendre quadrature on (-1, 1)."""
     import numpy as np
 

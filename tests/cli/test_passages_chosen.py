@@ -227,6 +227,7 @@ def test_a_limit_of_memory_and_threads_change_nothing_of_what_is_chosen(tmp_path
         two = neardup.passages(texts, threads=3, block=1, memory="800MB", workdir=tmp_path / "work", **options)
         assert one.spans.equals(two.spans)
         assert one.cut().equals(two.cut())
+        two.close()  # which gives the folder back
 
 
 @pytest.mark.parametrize(

@@ -116,15 +116,19 @@ def direct() -> dict[str, Any]:
         array.flags.writeable = False
     integers.join_integers(numbers, starts, joined, ends)
     sets = build_padded(Documents.from_texts(TEXTS), Hasher(Shingle.parse("char:5"), 1))
-    return _told_apart() | {
-        "all pairs": [side.tolist() for side in pairs_above(sets, 0.05)],
-        "sets": [joined.tolist(), ends.tolist()],
-        "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
-        "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
-        "ranges": [np.flatnonzero(counts).tolist(), load.max(), *(each.tolist() for each in spread)],
-        "first bands": [first.tolist(), same.tolist()],
-        "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
-    }
+    return (
+        _told_apart()
+        | _sketched_otherwise()
+        | {
+            "all pairs": [side.tolist() for side in pairs_above(sets, 0.05)],
+            "sets": [joined.tolist(), ends.tolist()],
+            "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
+            "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
+            "ranges": [np.flatnonzero(counts).tolist(), load.max(), *(each.tolist() for each in spread)],
+            "first bands": [first.tolist(), same.tolist()],
+            "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
+        }
+    )
 
 
 def _told_apart() -> dict[str, Any]:
@@ -153,6 +157,25 @@ def _told_apart() -> dict[str, Any]:
     block = partners.Block(rows, rows, counts, np.zeros(6, dtype=np.bool_))
     found = partners.find_candidates(documents, block, audited, partners.new_scratch(audited), hasher)
     return {"told apart": [pairs, index.numbers(few).tolist()], "partners": [column.tolist() for column in found]}
+
+
+def _sketched_otherwise() -> dict[str, Any]:
+    """What the door for programs of datasketch makes of the texts."""
+    from neardup.compat.datasketch import HyperLogLog, MinHash, WeightedMinHashGenerator
+
+    counter = HyperLogLog(p=4)
+    for text in TEXTS:
+        counter.update(text.encode())
+    weighted = WeightedMinHashGenerator(3, sample_size=4).minhash([2, 0, 5])
+    tokens = [[word.encode() for word in text.split()] for text in TEXTS[:3]]
+    return {
+        "weighted": weighted.hashvalues.tolist(),
+        "registers": counter.reg.tolist(),
+        **{
+            scheme: [each.hashvalues.tolist() for each in MinHash.bulk(tokens, num_perm=4, scheme=scheme)]
+            for scheme in ("legacy", "affine32", "affine64")
+        },
+    }
 
 
 def main() -> None:

@@ -19,5 +19,5 @@ waits for it. Threads come from the caller, over blocks of documents.
 ``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles, the last two with the table of
 ``rarest``; ``occurring`` finds what two texts share; ``postings`` is the lookup of the index; ``_bits`` has the machine
 words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation;
-``classical`` has the sketches of the literature.
+``classical`` has the sketches of the literature, ``datasketch`` those of that library, for ``neardup.compat``.
 """

@@ -47,6 +47,7 @@ SECONDS = {
     "repeats.find_pieces": 6.0,
     "postings.lookup": 4.0,
     "sketching.sketch_block": 3.2,
+    "datasketch.sha1": 3.0,
     "verify.build_sets": 2.8,
     "jsonl.read_records": 2.9,
     "scanning.scan": 2.0,
