@@ -34,6 +34,7 @@ SNAPS = ("char", "word", "line", "sentence")
     "passages docs.jsonl -o spans.jsonl",
     "passages crawl/ --min-bytes 200 -o spans.parquet --memory 4GB",
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
+    "passages docs.jsonl --report passages.html",
 )
 @options.inputs
 @click.option(
@@ -111,6 +112,13 @@ SNAPS = ("char", "word", "line", "sentence")
     help="With --cut: file that says of each document that was cut its id, cut_bytes, the characters left, and whether"
     " it was kept.  [default: none is written]",
 )
+@click.option(
+    "--report",
+    metavar="PAGE",
+    help="Write a page to look at: the passages where they stand, and what --cut takes of each document, or would take."
+    " A name that ends in .html is one file of 20 MB at most, another a folder of 200 MB at most.  [default: none is"
+    " written]",
+)
 @options.json_summary
 @options.reading
 @options.together(options.threads, options.memory, options.workdir)
@@ -130,6 +138,7 @@ def passages(
     min_left: int,
     spans: str | None,
     cuts: str | None,
+    report: str | None,
     reading: InputOptions,
     run: RunOptions,
     voice: forms.Voice,
@@ -154,16 +163,20 @@ def passages(
         for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
     from neardup.cli.passages_text import WARNING, passage_closing, passage_lines
-    from neardup.cli.targets import write_targets
+    from neardup.cli.targets import check_page, write_targets
     from neardup.outputs.atomic import AtomicFiles
 
     tables, files = _targets(inputs, output, spans, cuts, is_cut=cut is not None, json=voice.json, glob=reading.glob)
+    if report is not None:
+        files += check_page(inputs, report, files, glob=reading.glob)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.passages.copies import CleanCopies
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
+    from neardup.tasks.passages.page import write_page
     from neardup.tasks.passages.run import Cutting, Length, PassageRun
 
     begin = time.perf_counter()
+    page = None
     with usage_errors():
         length = Length.of(min_bytes, min_words, min_chars)
     with ExitStack() as stack:
@@ -171,8 +184,8 @@ def passages(
             reader = open_inputs(list(inputs), reading)
             work = stack.enter_context(PassageRun(reader, length, run, observer, normalize))
             copies = None
+            cutting = Cutting(cut or "first", snap, length.least_bytes if min_cut is None else min_cut, min_left)
             if cut is not None:
-                cutting = Cutting(cut, snap, length.least_bytes if min_cut is None else min_cut, min_left)
                 others = [name for table in tables for name in table.files]
                 with usage_errors():
                     copies = CleanCopies(work, cutting, str(output), others)
@@ -194,6 +207,8 @@ def passages(
                         if output != STDOUT:
                             raise
                         silence_stdout()
+                if report is not None:
+                    page = write_page(work, cutting, report, is_cut=cut is not None)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
         summary = {
@@ -204,6 +219,7 @@ def passages(
             "top_passages": top_passages(work),
             "most_repeated": losers(work, "first") if copies is None else most_cut(work, [copies.losses()]),
             "cut": None if copies is None else copies.facts(),
+            "report": None if page is None else {"path": str(page.path), "files": page.files, "bytes": page.bytes},
             "seconds": round(time.perf_counter() - begin, 4),
         }
     lines = passage_lines(summary, faults=work.provenance.faults)

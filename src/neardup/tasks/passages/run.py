@@ -230,7 +230,7 @@ class PassageRun:
         """What a policy cuts, in bytes of the texts as read, before cuts are moved inward; those of one document come
         together."""
         repeats = self.find()
-        for found in _whole_documents(repeats.segments()):
+        for found in whole_documents(repeats.segments()):
             cuts = find_cuts(found, policy)
             yield Cuts(cuts.document, *repeats.originals.inside(cuts.document, cuts.start, cuts.end))
 
@@ -270,7 +270,7 @@ class PassageRun:
         repeats = self.find()
         length, sizes = self.length, np.diff(repeats.text.offsets)
         spans = passages = repeated = later = 0
-        for found in _whole_documents(repeats.segments()):
+        for found in whole_documents(repeats.segments()):
             spans += len(found)
             passages += int(np.count_nonzero(found.kind == FIRST))
             found = in_bytes(repeats, found)
@@ -317,7 +317,7 @@ def _in_characters(repeats: Repeats, found: Segments) -> tuple[I64, I64, I64]:
     return start, end, text.characters(other + found.source_start) - text.characters(other)
 
 
-def _whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
+def whole_documents(parts: Iterator[Segments]) -> Iterator[Segments]:
     """The same segments, all those of one document together."""
     held: list[Segments] = []
     for part in parts:
