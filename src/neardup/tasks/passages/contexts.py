@@ -24,8 +24,9 @@ def find_contexts(run: PassageRun, most: int, places: int, characters: int) -> C
     text = run.find().originals.text
     passages = []
     for number in range(len(census)):
-        count, documents = int(census.segments.most[number]), int(census.segments.documents[number])
-        title = f"{count:,} x {int(census.bytes[number]):,} bytes, in {counted(documents, 'document')}"
+        spans, documents = int(census.spans[number]), int(census.documents[number])
+        where = f"at {counted(spans, 'place')} in {counted(documents, 'document')}"
+        title = f"{counted(int(census.bytes[number]), 'byte')} {where}"
         passages.append(
             Context(title, tuple(_place(run, text, *place, characters=characters) for place in found.of(number)))
         )

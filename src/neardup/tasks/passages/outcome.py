@@ -155,7 +155,7 @@ class RepeatedPassages:
         >>> import neardup
         >>> notice = "Printed by the committee. All rights are reserved by it, everywhere and for all times."
         >>> neardup.passages([f"A tale. {notice}", f"A play. {notice}"], min_bytes=40).show(characters=30)
-        2 x 88 bytes, in 2 documents
+        88 bytes at 2 places in 2 documents
           0 at 6  A tale[. Printed by the committee. Al…]
           1 at 6  A play[. Printed by the committee. Al…]
         """

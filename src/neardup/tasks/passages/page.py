@@ -15,7 +15,7 @@ import numpy as np
 
 from neardup._version import __version__
 from neardup.inputs.columns import ReadColumns, column_words
-from neardup.pages.pairs import text_data, union
+from neardup.pages.pairs import SNAP, text_data, union
 from neardup.pages.site.render import passages_page
 from neardup.pages.site.write import WrittenPage, check_site, is_page, write_site
 from neardup.shown import counted, cut_text, megabytes
@@ -43,7 +43,7 @@ HEAD, TAIL = 3000, 800
 """Bytes of a passage that its page has, where it is longer than both."""
 CHARACTERS = 20_000
 """Of a document that its page has; of a longer one the parts around what is repeated."""
-DOCUMENT_BYTES = 4000
+DOCUMENT_BYTES = 1000
 """Of a document's page beside its text, about."""
 OPENING = 90
 """Characters of a passage that a row shows."""
@@ -95,10 +95,12 @@ class PassageView:
             "first": first,
             "id": self._names(segments.document),
             "start": start.tolist(),
+            "spans": census.spans[part].tolist(),
+            "documents": census.documents[part].tolist(),
+            "bytes": (end - begin).tolist(),
+            "weight": census.weight[part].tolist(),
             "count": segments.most.tolist(),
             "least": segments.least.tolist(),
-            "documents": segments.documents.tolist(),
-            "bytes": (end - begin).tolist(),
             "opening": [self._opening(*ends) for ends in zip(begin.tolist(), end.tolist(), strict=True)],
             "page": self.page[part].tolist(),
         }
@@ -123,7 +125,7 @@ class PassageView:
         return [
             {
                 "number": i,
-                **{name: rows[name][i] for name in ("count", "documents", "bytes", "opening", "page")},
+                **{name: rows[name][i] for name in ("spans", "documents", "bytes", "opening", "page")},
                 "places": [self._place(*place, numbers) for place in self.found.places.of(i)[:FIRST_PLACES]],
             }
             for i in range(len(rows["id"]))
@@ -146,7 +148,6 @@ class PassageView:
             pieces = [[0, self._text(begin, begin + HEAD)], [last - first - len(tail), tail]]
         return {
             "text": {"characters": last - first, "pieces": pieces},
-            "spans": int(self.found.places.spans[number]),
             "places": [self._place(*place, numbers) for place in self.found.places.of(number)],
         }
 
@@ -162,11 +163,27 @@ class PassageView:
             "document": numbers.get(row, -1),
             "start": begins[1] - begins[0],
             "end": begins[2] - begins[0] - int(last < stop and text.goes_on_at(np.array([last]))[0]),
-            "before": self._text(max(base, first - CONTEXT), first),
+            "before": self._before(base, first),
             "opening": self._text(first, last if is_short else first + ENDS),
             "closing": "" if is_short else self._text(last - ENDS, last),
-            "behind": self._text(last, min(stop, last + CONTEXT)),
+            "behind": self._behind(last, stop),
         }
+
+    def _before(self, base: int, at: int) -> str:
+        """The words before a place of a document that begins at ``base``."""
+        words = self._text(max(base, at - CONTEXT), at)
+        if at - CONTEXT <= base:
+            return words
+        gap = next((i for i, char in enumerate(words[:SNAP]) if char.isspace()), 0)
+        return "…" + words[gap:].lstrip()
+
+    def _behind(self, at: int, stop: int) -> str:
+        """The words behind a place of a document that ends at ``stop``."""
+        words = self._text(at, min(stop, at + CONTEXT))
+        if at + CONTEXT >= stop:
+            return words
+        gap = next((i for i, char in enumerate(words[: -SNAP - 1 : -1]) if char.isspace()), 0)
+        return words[: len(words) - gap].rstrip() + "…"
 
     def _document(self, number: int) -> dict[str, Any]:
         """A document with its marks and what is cut, in characters."""
@@ -279,15 +296,15 @@ def _groups(label: str, rows: Sequence[tuple[str, int, int, int, int]]) -> dict[
 
 def _passage_pages(census: Census, room: int) -> tuple[I64, I64]:
     """How many places of each passage are shown, and the chunk of its page; -1 where there is no room for one."""
-    count = census.segments.most
+    spans = census.spans
     bare = 300 + np.minimum(census.bytes, HEAD + TAIL) * 5 // 4
-    least = bare + np.minimum(count, FIRST_PLACES) * PLACE_BYTES
+    least = bare + np.minimum(spans, FIRST_PLACES) * PLACE_BYTES
     has_page = np.cumsum(least) <= room
     has_page[:TOP] = True
     left = room - int(least[has_page].sum())
-    more = (np.minimum(count, MOST_PLACES) - np.minimum(count, FIRST_PLACES)) * PLACE_BYTES
+    more = (np.minimum(spans, MOST_PLACES) - np.minimum(spans, FIRST_PLACES)) * PLACE_BYTES
     has_more = has_page & (np.cumsum(more) <= left)
-    quotas = np.where(has_page, np.minimum(count, np.where(has_more, MOST_PLACES, FIRST_PLACES)), 0)
+    quotas = np.where(has_page, np.minimum(spans, np.where(has_more, MOST_PLACES, FIRST_PLACES)), 0)
     return quotas, _chunked(has_page, least + np.where(has_more, more, 0))
 
 
@@ -349,12 +366,11 @@ def _limits(view: PassageView, passages: int, spans: int, losing: int, listed_lo
         )
     if len(census) > paged:
         told.append(f"{len(census) - paged:,} of the listed passages have no page of their own.")
-    here = np.minimum(places.spans, np.diff(places.first))[view.page >= 0]
-    of = places.spans[view.page >= 0]
-    if (here < of).any():
+    missing = (census.spans - np.diff(places.first))[view.page >= 0]
+    if missing.any():
         told.append(
-            f"{int((of - here).sum()):,} of {spans:,} spans are not shown at their place: a passage has up to"
-            f" {MOST_PLACES}, one for which there is little room {FIRST_PLACES}."
+            f"{int(missing.sum()):,} of {spans:,} places are not shown: of a passage up to {MOST_PLACES} are, and where"
+            f" there is little room {FIRST_PLACES}."
         )
     if losing > listed_losers:
         told.append(f"{counted(losing - listed_losers, 'document')} that lose something are not listed.")

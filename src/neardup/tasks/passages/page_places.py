@@ -8,9 +8,9 @@ import numpy as np
 
 from neardup.engine.repeats.find import Repeats
 from neardup.stages.repeats.policies import Cuts, find_cuts
-from neardup.stages.repeats.segments import OWN, Segments
+from neardup.stages.repeats.segments import Segments
 from neardup.stages.repeats.surgery import joint, snap_cuts
-from neardup.tasks.passages.page_census import Census
+from neardup.tasks.passages.page_census import Census, Known
 from neardup.tasks.passages.run import Cutting, PassageRun, in_bytes, whole_documents
 from neardup.types import I64
 
@@ -22,8 +22,6 @@ LISTED = 2000
 class Places:
     """Places of passages, those of one passage in the order of the input."""
 
-    spans: I64
-    """int64[passages]: spans that begin in each passage, of which not all are here."""
     first: I64
     """int64[passages + 1]: where the places of each passage begin."""
     document: I64
@@ -62,14 +60,12 @@ class Found:
 
 
 def find_places(run: PassageRun, census: Census, quotas: I64, rows: I64, cutting: Cutting) -> Found:
-    """Walk over all segments: of each listed passage the first ``quotas`` places, and the marks of some ``rows``.
+    """Walk over all segments: of each listed passage the first ``quotas`` spans, and the marks of some ``rows``.
 
-    The passage of a span is the one in which the first window of its source stands, for that is its first place.
     Memory: 32 bytes for each place, 8 for each passage, and the marks.
     """
     repeats = run.find()
-    span = repeats.window.span
-    known = _Known(census.segments, repeats.text.offsets, span)
+    known = Known(census.segments, repeats)
     spans = np.zeros(len(census), dtype=np.int64)
     pieces: list[I64] = []
     marked: dict[int, Marked] = {}
@@ -91,33 +87,7 @@ def find_places(run: PassageRun, census: Census, quotas: I64, rows: I64, cutting
     table = np.concatenate([np.empty((0, 4), np.int64), *pieces])
     table = table[np.argsort(table[:, 0], kind="stable")]
     first = np.searchsorted(table[:, 0], np.arange(len(census) + 1))
-    return Found(Places(spans, first, *table[:, 1:].T.copy()), marked)
-
-
-class _Known:
-    """The listed passages by where they stand first."""
-
-    def __init__(self, firsts: Segments, offsets: I64, span: int) -> None:
-        begin, end = offsets[firsts.document] + firsts.start, offsets[firsts.document] + firsts.end
-        self._offsets = offsets
-        self._order = np.argsort(begin)
-        self._begin, self._last = begin[self._order], end[self._order] - span
-
-    def of(self, found: Segments) -> I64:
-        """int64[n]: the number of the listed passage of each segment, or -1."""
-        passage = np.full(len(found), -1, dtype=np.int64)
-        if not self._order.size:
-            return passage
-        source = self._offsets[found.source] + found.source_start
-        at = np.searchsorted(self._begin, source, side="right") - 1
-        is_known = (at >= 0) & (source <= self._last[at])
-        passage[is_known] = self._order[at[is_known]]
-        # of a text of short period the source may be a few units before, inside the segment before
-        behind = np.zeros(len(found), dtype=np.bool_)
-        is_near = (found.source[1:] == found.document[:-1]) & (found.source_start[1:] >= found.start[:-1])
-        behind[1:] = ~is_known[1:] & (found.kind[1:] == OWN) & is_near
-        near: I64 = passage[np.maximum.accumulate(np.where(behind, 0, np.arange(len(found))))]
-        return near
+    return Found(Places(first, *table[:, 1:].T.copy()), marked)
 
 
 def _mark(

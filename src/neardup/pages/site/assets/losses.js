@@ -5,6 +5,7 @@
   const { heading, note, figures } = n.parts;
   const PATH = "#/documents";
   const NUMBERS = ["bytes", "lost", "left", "page"];
+  const CUT = "is-cut"; // the class of what is cut
   let store = null; // columns of all rows that are loaded
 
   const isMade = () => n.meta.passages.cut.is_made;
@@ -66,10 +67,9 @@
     constructor(text, { marks, cuts }, label) {
       const spans = marks.map(([start, end]) => [start, end]);
       const families = new Map();
-      for (const [, , passage] of marks) if (!families.has(passage)) families.set(passage, families.size);
-      super(text, spans, { label, colours: marks.map(([, , passage]) => families.get(passage)), partners: spans.map(() => -1) });
+      for (const [, , passage, isCut] of marks) if (!isCut && !families.has(passage)) families.set(passage, families.size);
+      super(text, spans, { label, colours: marks.map(([, , passage, isCut]) => (isCut ? CUT : families.get(passage))), partners: spans.map(() => -1) });
       this.passages = marks.map(([, , passage]) => passage);
-      this.isCut = marks.map(([, , , isCut]) => Boolean(isCut));
       this.cutAt = new Map(cuts.map(([start, end, joint]) => [start, { size: end - start, joint }]));
     }
 
@@ -84,7 +84,6 @@
       const passage = this.passages[one.span];
       part.setAttribute("title", passage < 0 ? "repeated; its passage is not listed" : `Passage ${n.count(passage + 1)}: see where it stands`);
       if (passage >= 0) part.setAttribute("role", "link");
-      if (this.isCut[one.span]) part.classList.add("is-cut");
       return part;
     }
 
@@ -111,13 +110,13 @@
     }
     const data = (await n.repeatedChunk("documents", page)).documents[number];
     const pane = new CutPane(data.text, data, "The text, repeated passages marked");
-    const box = n.make("div", { class: "texts is-one" }, n.make("div", { class: "side" }, pane.strip(), pane.render().box));
+    const box = n.make("div", { class: "texts is-one" }, n.make("div", { class: "side" }, pane.strip(), lost === bytes ? n.make("p", { class: "soft nothing" }, "Nothing is left.") : null, pane.render().box));
     const choice = (value, name, isChosen) => n.make("label", { class: "check" },
       n.make("input", { type: "radio", name: "shown", value, checked: isChosen, onchange: () => box.classList.toggle("is-after", value === "after") }), name);
     const { min_left: least } = n.meta.passages.cut;
     view.append(
       n.make("div", { class: "tools", role: "group", "aria-label": "What is shown" }, choice("before", "Before", true), choice("after", "After: what is left", false),
-        n.make("span", { class: "soft legend" }, n.make("span", { class: "mark k0" }, "repeated, stays"), " ", n.make("span", { class: "mark is-cut" }, isMade() ? "was cut" : "would be cut"))),
+        n.make("span", { class: "soft legend" }, n.make("span", { class: "mark k0" }, "repeated, stays"), " ", n.make("span", { class: `mark ${CUT}` }, isMade() ? "was cut" : "would be cut"))),
       lost && left < least ? note(`Fewer than ${n.many(least, "character")} are left, so the document is left out of the copies.`) : "",
       box,
       data.left_out ? note(`${n.many(data.left_out, "more mark")} behind the last one ${data.left_out === 1 ? "is" : "are"} not shown.`) : "");

@@ -4,17 +4,15 @@
 
   const { heading, note, figures } = n.parts;
   const PATH = "#/passages";
-  const NUMBERS = ["start", "count", "least", "documents", "bytes", "page"];
+  const NUMBERS = ["start", "spans", "documents", "bytes", "weight", "count", "least", "page"];
   let store = null; // columns of all rows that are loaded
 
   function open() {
     const { listed, chunks } = n.meta.passages;
-    const numbers = [...NUMBERS, "weight"];
-    store = { ...Object.fromEntries(numbers.map((name) => [name, new Float64Array(listed)])), id: [], opening: [], lower: [] };
+    store = { ...Object.fromEntries(NUMBERS.map((name) => [name, new Float64Array(listed)])), id: [], opening: [], lower: [] };
     const add = (chunk, first) => {
       for (const name of NUMBERS) store[name].set(chunk[name], first);
       chunk.id.forEach((id, i) => {
-        store.weight[first + i] = chunk.bytes[i] * chunk.count[i];
         store.id.push(id);
         store.opening.push(chunk.opening[i]);
         store.lower.push(`${id}\n${chunk.opening[i]}`.toLowerCase());
@@ -36,7 +34,7 @@
     };
     return [
       { name: "passage", label: "Passage", values: () => n.ranks(store.opening)[0], cell: passage },
-      number("count", "Places"),
+      number("spans", "Places"),
       number("documents", "Documents"),
       number("bytes", "Bytes"),
       number("weight", "Bytes in all places"),
@@ -52,14 +50,13 @@
 
   function keeps({ from, below, places, documents }) {
     if ([from, below, places, documents].every((value) => value === null)) return null;
-    const { bytes, count, documents: holders } = store;
-    return (i) => (from === null || bytes[i] >= from) && (below === null || bytes[i] < below) && (places === null || count[i] >= places) &&
+    const { bytes, spans, documents: holders } = store;
+    return (i) => (from === null || bytes[i] >= from) && (below === null || bytes[i] < below) && (places === null || spans[i] >= places) &&
       (documents === null || holders[i] >= documents);
   }
 
   const text = (name) => (i) => store[name][i];
-  const FILE = ["opening", "count", "least", "documents", "bytes", "id", "start"];
-  const HEADS = { opening: "passage", least: "count_min", id: "first_id", start: "first_start" };
+  const FILE = { passage: "opening", places: "spans", documents: "documents", bytes: "bytes", bytes_in_all: "weight", first_id: "id", first_start: "start" };
 
   function repeatsView(given) {
     const { listed, total, chunk } = n.meta.passages;
@@ -70,13 +67,13 @@
     }
     if (!store) open();
     view.append(
-      n.make("p", { class: "soft" }, "“Places” and “Documents” are those of the part of a passage that stands most often. ",
+      n.make("p", { class: "soft" }, "A passage is named by the place where it stands first; its places may have a part of it only. ",
         n.make("a", { href: "#/documents" }, n.meta.passages.cut.is_made ? "Documents that lost most" : "Documents that would lose most")),
       n.listView({
         path: PATH, name: "Passages", one: "passage", columns: columns(), natural: { by: "weight", isDown: true }, fields: FIELDS,
         rows: store.rows, chunk, lower: store.lower, keeps,
         rest: total > listed ? `${n.many(total - listed, "lighter passage")} ${total - listed === 1 ? "is" : "are"} not listed.` : "",
-        download: { name: "passages", columns: FILE.map((name) => [HEADS[name] ?? name, text(name)]) },
+        download: { name: "passages", columns: Object.entries(FILE).map(([head, name]) => [head, text(name)]) },
       }, given));
     return view;
   }
@@ -86,26 +83,25 @@
     if (!(number < listed)) return null;
     const rows = await n.repeatedChunk("repeats", Math.floor(number / chunk));
     const at = number - rows.first;
-    const row = Object.fromEntries(["id", "count", "least", "documents", "bytes", "opening", "page"].map((name) => [name, rows[name][at]]));
+    const row = Object.fromEntries(["spans", "documents", "bytes", "weight", "count", "least", "opening", "page"].map((name) => [name, rows[name][at]]));
     const name = `Passage ${n.count(number + 1)}`;
     const view = n.make("article", { class: "repeat" }, n.make("div", { class: "pair-head" }, heading(name), crossing(number)),
       figures([
-        ["Places", row.least < row.count ? `${n.count(row.least)} to ${n.count(row.count)}` : n.count(row.count)],
-        ["Documents", n.count(row.documents)], ["Bytes", n.count(row.bytes)], ["Bytes in all places", n.count(row.bytes * row.count)]]));
+        ["Places", n.count(row.spans)], ["Documents", n.count(row.documents)], ["Bytes", n.count(row.bytes)], ["Bytes in all places", n.count(row.weight)]]),
+      row.count > row.spans ? n.make("p", { class: "soft" }, `Parts of it stand at up to ${n.count(row.count)} places: the others are inside longer stretches, which are places of other passages.`) : "");
     const found = { title: `${name}: ${n.plain(row.opening, 60)}`, crumbs: [[n.listPlace(PATH), "Passages"], [null, name]], view, keys: keys(number) };
     if (row.page < 0) {
       view.append(openingOf(row.opening), note("The places of this passage are not on this page: the summary says what was left out. The table of spans has them."));
       return found;
     }
-    const { text: whole, spans, places } = (await n.repeatedChunk("places", row.page)).passages[number];
+    const { text: whole, places } = (await n.repeatedChunk("places", row.page)).passages[number];
     const pane = new n.Pane(whole, [], { label: name, colours: [], partners: [] });
-    const more = spans - places.length;
+    const more = row.spans - places.length;
     view.append(
       n.make("div", { class: "texts is-one" }, n.make("div", { class: "side" }, pane.render().box)),
       n.make("section", { class: "block", "aria-labelledby": "h-places" }, n.make("h2", { id: "h-places" }, "Where it stands"),
         n.make("ol", { class: "places" }, ...places.map(placeOf)),
-        more > 0 ? note(`${n.many(more, "more place")} ${more === 1 ? "is" : "are"} not on this page. The table of spans has ${more === 1 ? "it" : "them"}.`) : null,
-        spans > row.count ? n.make("p", { class: "soft" }, "Some of these hold a part of the passage only.") : null));
+        more > 0 ? note(`${n.many(more, "more place")} ${more === 1 ? "is" : "are"} not on this page. The table of spans has ${more === 1 ? "it" : "them"}.`) : null));
     return found;
   }
 
