@@ -43,7 +43,7 @@ HEAD, TAIL = 3000, 800
 """Bytes of a passage that its page has, where it is longer than both."""
 CHARACTERS = 20_000
 """Of a document that its page has; of a longer one the parts around what is repeated."""
-DOCUMENT_BYTES = 1000
+DOCUMENT_BYTES = 400
 """Of a document's page beside its text, about."""
 OPENING = 90
 """Characters of a passage that a row shows."""
@@ -238,8 +238,9 @@ def view_of(
     groups = [] if grouping is None else count_groups(run, grouping, losses)
     most = min(MOST_DOCUMENTS, max(TOP, int(DOCUMENT_LIST_SHARE * size) // ROW_BYTES))
     losers = losses.most(most)
-    quotas, page = _passage_pages(census, int(PLACES_SHARE * size))
-    left = size - FRAME_BYTES - (ROW_BYTES + 2 * OPENING) * len(census) - ROW_BYTES * most - int(PLACES_SHARE * size)
+    left = size - FRAME_BYTES - (ROW_BYTES + 2 * OPENING) * len(census) - ROW_BYTES * most
+    quotas, page, spent = _passage_pages(census, int(PLACES_SHARE * size))
+    left -= spent
     documents, document_page = _document_pages(run, census, losers, left)
     paged = documents.rows[document_page >= 0]
     found = find_places(run, census, quotas, np.sort(paged), cutting)
@@ -294,8 +295,8 @@ def _groups(label: str, rows: Sequence[tuple[str, int, int, int, int]]) -> dict[
     return {"label": label, "rows": shown, "left_out": len(rows) - len(shown)}
 
 
-def _passage_pages(census: Census, room: int) -> tuple[I64, I64]:
-    """How many places of each passage are shown, and the chunk of its page; -1 where there is no room for one."""
+def _passage_pages(census: Census, room: int) -> tuple[I64, I64, int]:
+    """How many places of each passage are shown, the chunk of its page, -1 where there is no room, and their bytes."""
     spans = census.spans
     bare = 300 + np.minimum(census.bytes, HEAD + TAIL) * 5 // 4
     least = bare + np.minimum(spans, FIRST_PLACES) * PLACE_BYTES
@@ -305,7 +306,8 @@ def _passage_pages(census: Census, room: int) -> tuple[I64, I64]:
     more = (np.minimum(spans, MOST_PLACES) - np.minimum(spans, FIRST_PLACES)) * PLACE_BYTES
     has_more = has_page & (np.cumsum(more) <= left)
     quotas = np.where(has_page, np.minimum(spans, np.where(has_more, MOST_PLACES, FIRST_PLACES)), 0)
-    return quotas, _chunked(has_page, least + np.where(has_more, more, 0))
+    costs = least + np.where(has_more, more, 0)
+    return quotas, _chunked(has_page, costs), int(costs[has_page].sum())
 
 
 def _document_pages(run: PassageRun, census: Census, losers: Losses, room: int) -> tuple[Losses, I64]:

@@ -101,7 +101,7 @@
     const at = number - rows.first;
     const [id, bytes, lost, left, page] = ["id", "bytes", "lost", "left", "page"].map((name) => rows[name][at]);
     const view = n.make("article", { class: "loss" }, heading(n.named(n.plain(id, 300))),
-      figures([["Bytes", n.count(bytes)], [isMade() ? "Cut" : "Would be cut", lost ? `${n.count(lost)} (${n.share(lost / bytes)})` : "nothing"],
+      figures([["Bytes", n.count(bytes)], [isMade() ? "Cut" : "Would be cut", lost ? n.make("span", {}, `${n.count(lost)} `, n.make("small", {}, n.share(lost / bytes))) : "nothing"],
         ["Characters left", n.count(left)]]));
     const found = { title: n.plain(id, 60), crumbs: [[n.listPlace(PATH), "Documents"], [null, n.plain(id, 60)]], view };
     if (page < 0) {
