@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from neardup.pages.notebook import MOST_BYTES
 from neardup.shown import cut_text, shown
 
 _NAME = 200
+_SPACE = re.compile(r"\s+")
 _FRAME = 30_000
 """Bytes of a fragment beside its passages: the styles."""
 
@@ -29,9 +31,9 @@ class Place:
 
     def line(self) -> str:
         """The place as one line."""
-        before, passage, behind = (" ".join(part.split()) for part in (self.before, self.passage, self.behind))
-        pad = [" " if part[-1:].isspace() else "" for part in (self.before,)]
-        return f"{before}{pad[0]}[{passage}{'…' if self.is_cut else ''}]{behind}"
+        parts = self.before, self.passage + "…" * self.is_cut, self.behind
+        before, passage, behind = (_SPACE.sub(" ", part) for part in parts)
+        return f"{before.lstrip()}[{passage}]{behind.rstrip()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,10 @@ class Contexts:
         lines: list[str] = []
         for each in self.passages:
             lines.append(each.title)
-            for place in each.places:
-                lines.append(f"  {shown(cut_text(place.id, _NAME))} at {place.start:,}  {shown(place.line())}")
+            lines += [
+                f"  {shown(cut_text(place.id, _NAME))} at {place.start:,}  {shown(place.line())}"
+                for place in each.places
+            ]
         if self.left_out:
             lines.append(f"… and {self.left_out:,} more")
         return "\n".join(lines)

@@ -50,8 +50,8 @@ def write_site(
     """Write a report: a folder with ``index.html`` and its data, or one HTML file that holds all.
 
     Appears whole or not at all, in place of an earlier report; the same data gives the same bytes. Chunks, by names
-    such as ``clusters-0000``, are written as they come: plain JSON values, or what ``json_bytes`` makes of them. ``page``
-    makes ``index.html`` of ``meta``.
+    such as ``clusters-0000``, are written as they come: plain JSON values, or what ``json_bytes`` makes of them.
+    ``page`` makes ``index.html`` of ``meta``.
 
     Raises:
         OutputError: the target is something else than a report, or cannot be written.

@@ -19,10 +19,18 @@ from neardup.pages.pairs import SNAP, text_data, union
 from neardup.pages.site.render import passages_page
 from neardup.pages.site.write import WrittenPage, check_site, is_page, write_site
 from neardup.shown import counted, cut_text, megabytes
-from neardup.tasks.passages.page_census import Census, Grouping, Losses, count_groups, count_losses, take_census
-from neardup.tasks.passages.page_places import Found, document_bytes, find_places
+from neardup.tasks.passages.page_census import (
+    Census,
+    Grouping,
+    Losses,
+    count_groups,
+    count_losses,
+    marks_of,
+    take_census,
+)
+from neardup.tasks.passages.page_spans import Spans, read_spans
 from neardup.tasks.passages.run import Cutting, PassageRun
-from neardup.types import I64
+from neardup.types import I64, Mask
 
 FOLDER_BYTES, SINGLE_BYTES = 200_000_000, 20_000_000
 """Of a page as a folder and as one file, which a browser reads as a whole."""
@@ -36,6 +44,8 @@ LIST_SHARE, DOCUMENT_LIST_SHARE, PLACES_SHARE = 0.25, 0.05, 0.4
 CHUNK_BYTES, CHUNK_ROWS = 480_000, 2000
 FIRST_PLACES, MOST_PLACES = 3, 100
 """Places of a passage that its page has: as many of all passages, and more of the heaviest while there is room."""
+FIRST_SHARE = 0.7
+"""Of the bytes of these pages, what the first places of passages may have."""
 CONTEXT, ENDS = 120, 80
 """Bytes of text on each side of a place, and of the beginning and the end of the passage there."""
 PLACE_BYTES = 2 * CONTEXT + 2 * ENDS + 60
@@ -58,10 +68,13 @@ class PassageView:
     meta: dict[str, Any]
     """Counts, the first rows and what is left out."""
     run: PassageRun
+    cutting: Cutting
+    spans: Spans
     census: Census
+    places: tuple[I64, I64]
+    """As ``Census.places`` gives them."""
     losses: Losses
     """Documents that are listed, in the order of their list; those behind the ones that lose something lose nothing."""
-    found: Found
     page: I64
     """int64[listed]: the chunk with the page of each passage, or -1."""
     document_page: I64
@@ -87,20 +100,19 @@ class PassageView:
     def passage_rows(self, first: int, last: int) -> dict[str, Any]:
         """Some rows of the list of passages, by columns."""
         part, census = slice(first, last), self.census
-        segments = census.segments.take(part)
-        begin, end = census.begin[part], census.end[part]
+        rows = census.rows[part]
+        document, begin, end = self.spans.document[rows], self.spans.low[rows], self.spans.high[rows]
         text = self.run.find().originals.text
-        start = text.characters(begin) - text.characters(text.offsets[segments.document])
+        start = text.characters(begin) - text.characters(text.offsets[document])
         return {
             "first": first,
-            "id": self._names(segments.document),
+            "id": self._names(document),
             "start": start.tolist(),
             "spans": census.spans[part].tolist(),
             "documents": census.documents[part].tolist(),
             "bytes": (end - begin).tolist(),
             "weight": census.weight[part].tolist(),
-            "count": segments.most.tolist(),
-            "least": segments.least.tolist(),
+            "most": census.most[part].tolist(),
             "opening": [self._opening(*ends) for ends in zip(begin.tolist(), end.tolist(), strict=True)],
             "page": self.page[part].tolist(),
         }
@@ -126,10 +138,16 @@ class PassageView:
             {
                 "number": i,
                 **{name: rows[name][i] for name in ("spans", "documents", "bytes", "opening", "page")},
-                "places": [self._place(*place, numbers) for place in self.found.places.of(i)[:FIRST_PLACES]],
+                "places": [self._place(row, numbers) for row in self._places(i)[:FIRST_PLACES]],
             }
             for i in range(len(rows["id"]))
         ]
+
+    def _places(self, number: int) -> list[int]:
+        """The rows of the spans that are shown of a passage."""
+        begins, rows = self.places
+        found: list[int] = rows[slice(*begins[number : number + 2].tolist())].tolist()
+        return found
 
     def _numbers(self) -> dict[int, int]:
         """The number in the list of each document that has a page, by row."""
@@ -137,8 +155,8 @@ class PassageView:
         return dict(zip(self.losses.rows[paged].tolist(), paged.tolist(), strict=True))
 
     def _passage(self, number: int, numbers: dict[int, int]) -> dict[str, Any]:
-        census, text = self.census, self.run.find().originals.text
-        begin, end = int(census.begin[number]), int(census.end[number])
+        row, text = self.census.rows[number], self.run.find().originals.text
+        begin, end = int(self.spans.low[row]), int(self.spans.high[row])
         first, last = text.characters(np.array([begin, end])).tolist()
         if text.goes_on_at(np.array([end]))[0]:
             last -= 1
@@ -148,16 +166,16 @@ class PassageView:
             pieces = [[0, self._text(begin, begin + HEAD)], [last - first - len(tail), tail]]
         return {
             "text": {"characters": last - first, "pieces": pieces},
-            "places": [self._place(*place, numbers) for place in self.found.places.of(number)],
+            "places": [self._place(row, numbers) for row in self._places(number)],
         }
 
-    def _place(self, row: int, start: int, end: int, numbers: dict[int, int]) -> dict[str, Any]:
+    def _place(self, span: int, numbers: dict[int, int]) -> dict[str, Any]:
         """A place of a passage: whose, where in characters, and the words before, in and behind it."""
         text = self.run.find().originals.text
+        row, first, last = (int(column[span]) for column in (self.spans.document, self.spans.low, self.spans.high))
         base, stop = text.offsets[row : row + 2].tolist()
-        first, last = base + start, base + end
         begins = text.characters(np.array([base, first, last])).tolist()
-        is_short = end - start <= 2 * ENDS
+        is_short = last - first <= 2 * ENDS
         return {
             "id": self._names(np.array([row]))[0],
             "document": numbers.get(row, -1),
@@ -188,15 +206,16 @@ class PassageView:
     def _document(self, number: int) -> dict[str, Any]:
         """A document with its marks and what is cut, in characters."""
         row = int(self.losses.rows[number])
-        repeats, marked = self.run.find(), self.found.marked[row]
-        text = repeats.originals.text
-        base = int(text.offsets[row])
+        text = self.run.find().originals.text
+        base, stop = text.offsets[row : row + 2].tolist()
+        content = text.piece(base, stop).tobytes()
+        marked = marks_of(self.run, self.spans, self.census.passage, row, content, self.cutting)
         cuts = np.array([[start, end] for start, end, _ in marked.cuts], dtype=np.int64).reshape(-1, 2)
         places = np.concatenate((marked.marks[:, :2].reshape(-1), cuts.reshape(-1)))
         characters = (text.characters(base + places) - text.characters(np.array([base]))).reshape(-1, 2)
         marks, cuts = characters[: len(marked.marks)], characters[len(marked.marks) :]
         kept = marks[:, 0] < marks[:, 1]
-        whole = document_bytes(repeats, row).decode("utf-8", "replace")
+        whole = content.decode("utf-8", "replace")
         spans = [(start, end) for start, end in marks[kept].tolist()]
         return {
             "text": text_data(whole, union(spans), most=CHARACTERS),
@@ -227,26 +246,25 @@ def _by_chunk(page: I64) -> Iterator[tuple[int, list[int]]]:
 def view_of(
     run: PassageRun, cutting: Cutting, *, size: int, is_cut: bool = False, grouping: Grouping | None = None
 ) -> PassageView:
-    """Choose what a page of about ``size`` bytes shows of a run; four walks over its segments.
+    """Choose what a page of about ``size`` bytes shows of a run. Walks over its segments.
 
     ``is_cut``: the cuts were made, and are not a proposal. ``grouping``: groups of documents that get a table; where
     it is None the input files, if there are several.
     """
     summary, grouping = run.summary(), grouping or _by_source(run)
     listed = min(MOST_LISTED, max(TOP, int(LIST_SHARE * size) // (ROW_BYTES + 2 * OPENING)))
-    census, losses = take_census(run, most=listed), count_losses(run, cutting)
+    spans = read_spans(run, summary.spans)
+    census, losses = take_census(spans, most=listed, least=run.length.least_bytes), count_losses(run, cutting)
     groups = [] if grouping is None else count_groups(run, grouping, losses)
     most = min(MOST_DOCUMENTS, max(TOP, int(DOCUMENT_LIST_SHARE * size) // ROW_BYTES))
     losers = losses.most(most)
     left = size - FRAME_BYTES - (ROW_BYTES + 2 * OPENING) * len(census) - ROW_BYTES * most
-    quotas, page, spent = _passage_pages(census, int(PLACES_SHARE * size))
-    left -= spent
-    documents, document_page = _document_pages(run, census, losers, left)
-    paged = documents.rows[document_page >= 0]
-    found = find_places(run, census, quotas, np.sort(paged), cutting)
-    view = PassageView({}, run, census, documents, found, page, document_page)
+    quotas, page, spent = _passage_pages(census, spans.bytes[census.rows], int(PLACES_SHARE * size))
+    documents, document_page = _document_pages(run, spans.document[census.rows], losers, left - spent)
+    view = PassageView({}, run, cutting, spans, census, census.places(quotas), documents, page, document_page)
     first = view.document_rows(0, min(TOP, len(losers)))
     names = ("id", "bytes", "lost", "left", "page")
+    top_losers = zip(*(first[name] for name in names), strict=True)
     view.meta.update(
         {
             "unit": run.length.kind,
@@ -272,7 +290,7 @@ def view_of(
             },
             "cut": {**asdict(cutting), "documents": len(losses), "bytes": int(losses.lost.sum()), "is_made": is_cut},
             "top": view.top(),
-            "losers": [dict(zip(names, row, strict=True)) for row in zip(*(first[name] for name in names), strict=True)],
+            "losers": [dict(zip(names, row, strict=True)) for row in top_losers],
             "lengths": census.lengths,
             "groups": None if grouping is None else _groups(grouping.label, groups),
             "limits": _limits(view, summary.passages, summary.spans, len(losses), len(losers)),
@@ -295,12 +313,12 @@ def _groups(label: str, rows: Sequence[tuple[str, int, int, int, int]]) -> dict[
     return {"label": label, "rows": shown, "left_out": len(rows) - len(shown)}
 
 
-def _passage_pages(census: Census, room: int) -> tuple[I64, I64, int]:
+def _passage_pages(census: Census, size: I64, room: int) -> tuple[I64, I64, int]:
     """How many places of each passage are shown, the chunk of its page, -1 where there is no room, and their bytes."""
     spans = census.spans
-    bare = 300 + np.minimum(census.bytes, HEAD + TAIL) * 5 // 4
+    bare = 300 + np.minimum(size, HEAD + TAIL) * 5 // 4
     least = bare + np.minimum(spans, FIRST_PLACES) * PLACE_BYTES
-    has_page = np.cumsum(least) <= room
+    has_page = np.cumsum(least) <= FIRST_SHARE * room
     has_page[:TOP] = True
     left = room - int(least[has_page].sum())
     more = (np.minimum(spans, MOST_PLACES) - np.minimum(spans, FIRST_PLACES)) * PLACE_BYTES
@@ -310,14 +328,14 @@ def _passage_pages(census: Census, room: int) -> tuple[I64, I64, int]:
     return quotas, _chunked(has_page, costs), int(costs[has_page].sum())
 
 
-def _document_pages(run: PassageRun, census: Census, losers: Losses, room: int) -> tuple[Losses, I64]:
+def _document_pages(run: PassageRun, firsts: I64, losers: Losses, room: int) -> tuple[Losses, I64]:
     """The documents of the list and the chunk of the page of each.
 
-    Those that lose something come first; behind them are those in which the heaviest passages stand first, which have
-    up to half of the room.
+    Those that lose something come first; behind them are those of ``firsts``, where passages stand first, the heaviest
+    ahead, which have up to half of the room.
     """
     text = run.find().originals.text
-    rows, at = np.unique(census.segments.document, return_index=True)
+    rows, at = np.unique(firsts, return_index=True)
     rows = rows[np.argsort(at, kind="stable")]
     others = rows[~np.isin(rows, losers.rows)]
 
@@ -348,7 +366,7 @@ def _characters(run: PassageRun, rows: I64) -> I64:
     return found
 
 
-def _chunked(has_page: np.ndarray, costs: I64) -> I64:
+def _chunked(has_page: Mask, costs: I64) -> I64:
     """The chunk of each page, of about CHUNK_BYTES; -1 where there is none."""
     spent = np.cumsum(np.where(has_page, costs, 0)) - costs
     chunk = np.where(has_page, np.maximum(spent, 0) // CHUNK_BYTES, -1)
@@ -358,7 +376,7 @@ def _chunked(has_page: np.ndarray, costs: I64) -> I64:
 
 def _limits(view: PassageView, passages: int, spans: int, losing: int, listed_losers: int) -> list[str]:
     """What the page leaves out, as sentences."""
-    census, places = view.census, view.found.places
+    census = view.census
     paged = int(np.count_nonzero(view.page >= 0))
     told = []
     if passages > len(census):
@@ -368,7 +386,7 @@ def _limits(view: PassageView, passages: int, spans: int, losing: int, listed_lo
         )
     if len(census) > paged:
         told.append(f"{len(census) - paged:,} of the listed passages have no page of their own.")
-    missing = (census.spans - np.diff(places.first))[view.page >= 0]
+    missing = (census.spans - np.diff(view.places[0]))[view.page >= 0]
     if missing.any():
         told.append(
             f"{int(missing.sum()):,} of {spans:,} places are not shown: of a passage up to {MOST_PLACES} are, and where"
@@ -429,12 +447,12 @@ def _title(run: PassageRun) -> str:
 def _facts(run: PassageRun, meta: dict[str, Any]) -> list[list[str]]:
     """What was read, and how: labels and values."""
     counts, columns = meta["counts"], [each for each in run.reader.columns if isinstance(each, ReadColumns)]
-    cut = meta["cut"]
+    cut, unit = meta["cut"], {"byte": "byte", "word": "word", "char": "character"}[meta["unit"]]
     told = [
         ["inputs", ", ".join(run.reader.sources)],
         ["documents", f"{counts['documents']:,} ({megabytes(counts['bytes'])})"],
         ["columns", column_words(columns) if columns else ""],
-        ["shortest passage", counted(meta["least"], {"byte": "byte", "word": "word", "char": "character"}[meta["unit"]])],
+        ["shortest passage", counted(meta["least"], unit)],
         ["compared", "texts as they are" if meta["normalize"] == "none" else f"texts after {meta['normalize']}"],
         ["cut", f"policy {cut['policy']}, to whole {cut['snap']}s, {cut['min_cut']:,} bytes or more"],
         ["bad records", f"{run.provenance.bad:,}" if run.provenance.bad else ""],

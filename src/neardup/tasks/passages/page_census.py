@@ -1,4 +1,4 @@
-"""What a page of repeated passages lists: the passages that weigh most, and the documents that lose most."""
+"""What a page of repeated passages shows: passages and their places, documents and what is cut of them, groups."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.repeats.find import Repeats
-from neardup.stages.repeats.segments import FIRST, OWN, Segments
-from neardup.tasks.passages.run import Cutting, PassageRun, in_bytes, whole_documents
-from neardup.types import I64, Mask
+from neardup.stages.repeats.policies import Cuts, find_cuts
+from neardup.stages.repeats.segments import FIRST
+from neardup.stages.repeats.surgery import joint, snap_cuts
+from neardup.tasks.passages.page_spans import Spans
+from neardup.tasks.passages.run import Cutting, PassageRun
+from neardup.types import I64
 
-_LONGEST = 44
+LISTED = 2000
+"""Marks of a document that a page has; behind the last one its text is shown without."""
+_RANGES = 44
 """Lengths of passages are counted in ranges that double, so many at most."""
-_HELD = 4
-"""How many times the passages that are listed are held until the lighter ones are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +34,76 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Passages that are listed, the heaviest first, and counts over all of them."""
+    """Passages that are listed: those first whose places have most bytes together."""
 
-    segments: Segments
-    """Those of the listed passages, each where it stands for the first time, in units that were compared."""
-    begin: I64
-    """int64[n]: the same in bytes of the texts end to end, as they were read."""
-    end: I64
+    rows: I64
+    """int64[n]: of the span where each stands first."""
     spans: I64
-    """int64[n]: spans that begin in each passage, where it stands first among them; they are its places."""
+    """int64[n]: its places."""
     documents: I64
     """int64[n]: documents that have one."""
     weight: I64
-    """int64[n]: bytes of these spans together."""
+    """int64[n]: bytes of its places together."""
+    most: I64
+    """int64[n]: places of the window of it that has most, whatever passage these are counted for."""
+    passage: I64
+    """int64[spans of the run]: the number of each span's passage in this list, or -1."""
     lengths: list[tuple[int, int, int]]
-    """Of a range of lengths the least bytes, the bytes below which it ends, and the passages in it."""
-
-    @property
-    def bytes(self) -> I64:
-        """int64[n]: of each passage."""
-        return self.end - self.begin
+    """Of a range of lengths the least bytes, the bytes below which it ends, and how many of all passages it has."""
 
     def __len__(self) -> int:
-        return len(self.segments)
+        return self.rows.size
+
+    def places(self, quotas: I64) -> tuple[I64, I64]:
+        """The first places of each passage, so many, in the order of the text.
+
+        int64[n + 1]: where those of each begin; int64[places]: their rows of spans.
+        """
+        order = np.argsort(self.passage, kind="stable")
+        order = order[int(np.count_nonzero(self.passage < 0)) :]
+        begins = np.cumsum(np.concatenate(([0], self.spans)))
+        inside = np.arange(order.size) - np.repeat(begins[:-1], self.spans)
+        kept = order[inside < np.repeat(quotas, self.spans)]
+        return np.cumsum(np.concatenate(([0], np.minimum(quotas, self.spans)))), kept
+
+
+def take_census(spans: Spans, *, most: int, least: int) -> Census:
+    """List the ``most`` passages that weigh most, of equal ones the first in the order of the text.
+
+    ``least`` are the bytes from which lengths are counted. O(spans log spans).
+    """
+    firsts = np.flatnonzero(spans.kind == FIRST)
+    size = len(spans)
+    number = np.bincount(spans.passage, minlength=size)[firsts]
+    weight = np.zeros(size, dtype=np.int64)
+    np.add.at(weight, spans.passage, spans.bytes)
+    order = np.lexsort((firsts, -weight[firsts]))[:most]
+    rows = firsts[order]
+    passage = np.full(size, -1, dtype=np.int64)
+    passage[rows] = np.arange(rows.size)
+    passage = passage[spans.passage]
+    edges = least << np.arange(1, _RANGES, dtype=np.int64)
+    counts = np.bincount(np.searchsorted(edges, spans.bytes[firsts], side="right"), minlength=_RANGES).tolist()
+    some = np.flatnonzero(counts)
+    ranges = zip([least, *edges.tolist()], [*edges.tolist(), 2 * int(edges[-1])], counts, strict=True)
+    lengths = list(ranges)[some[0] : some[-1] + 1] if some.size else []
+    documents = _documents(passage, spans.document, rows.size)
+    return Census(rows, number[order], documents, weight[rows], spans.most[rows], passage, lengths)
+
+
+def _documents(passage: I64, document: I64, passages: int) -> I64:
+    """int64[passages]: how many documents have a place of each."""
+    listed = np.flatnonzero(passage >= 0)
+    order = listed[np.lexsort((document[listed], passage[listed]))]
+    mine, whose = passage[order], document[order]
+    is_new = np.ones(order.size, dtype=np.bool_)
+    is_new[1:] = (mine[1:] != mine[:-1]) | (whose[1:] != whose[:-1])
+    return np.bincount(mine[is_new], minlength=passages).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Documents of which something is cut, in the order of the input."""
+    """Documents of which something is cut."""
 
     rows: I64
     lost: I64
@@ -76,116 +120,8 @@ class Losses:
         return Losses(self.rows[order], self.lost[order], self.left[order])
 
 
-def take_census(run: PassageRun, *, most: int) -> Census:
-    """List the ``most`` passages whose places have most bytes together; two walks over the segments.
-
-    Those are looked at whose bytes times places, of the part that stands most often, are most; of equal ones the first
-    in the order of the text. Memory: 150 bytes for each that is listed, and a few times as much while they are chosen.
-    """
-    repeats = run.find()
-    offsets = repeats.originals.text.offsets
-    least = run.length.least_bytes
-    edges = least << np.arange(1, _LONGEST, dtype=np.int64)
-    counts = np.zeros(edges.size + 1, dtype=np.int64)
-    held: list[_Firsts] = []
-    size = 0
-    for found in repeats.segments():
-        told = in_bytes(repeats, found)
-        is_first = found.kind == FIRST
-        part = _Firsts.of(found, told, is_first, offsets)
-        counts += np.bincount(np.searchsorted(edges, part.end - part.begin, side="right"), minlength=counts.size)
-        held.append(part)
-        size += len(part.segments)
-        if size > _HELD * most:
-            held = [_Firsts.together(held).heaviest(most)]
-            size = len(held[0].segments)
-    chosen = _Firsts.together(held).heaviest(most)
-    bounds = [least, *edges.tolist()]
-    some = np.flatnonzero(counts).tolist()
-    kept = range(some[0], some[-1] + 1) if some else range(0)
-    lengths = [(bounds[i], bounds[i + 1] if i < edges.size else 2 * bounds[i], int(counts[i])) for i in kept]
-    spans, documents, weight = _weigh(repeats, chosen.segments)
-    order = np.lexsort((chosen.begin, -weight))
-    columns = [column[order] for column in (chosen.begin, chosen.end, spans, documents, weight)]
-    return Census(chosen.segments.take(order), *columns, lengths)
-
-
-def _weigh(repeats: Repeats, firsts: Segments) -> tuple[I64, I64, I64]:
-    """Of some passages the spans that begin in each, the documents that have them, and their bytes together."""
-    known = Known(firsts, repeats)
-    spans, documents, weight = (np.zeros(len(firsts), dtype=np.int64) for _ in range(3))
-    for found in whole_documents(repeats.segments()):
-        passage, told = known.of(found), in_bytes(repeats, found)
-        at = np.flatnonzero(passage >= 0)
-        np.add.at(spans, passage[at], 1)
-        np.add.at(weight, passage[at], told.end[at] - told.start[at])
-        both = np.unique(np.column_stack((passage[at], found.document[at])), axis=0)
-        np.add.at(documents, both[:, 0], 1)
-    return spans, documents, weight
-
-
-@dataclass(frozen=True, slots=True)
-class _Firsts:
-    """Passages where they stand first."""
-
-    segments: Segments
-    begin: I64
-    end: I64
-
-    @classmethod
-    def of(cls, found: Segments, told: Segments, chosen: Mask, offsets: I64) -> _Firsts:
-        at = np.flatnonzero(chosen)
-        base = offsets[told.document[at]]
-        return cls(found.take(at), base + told.start[at], base + told.end[at])
-
-    @classmethod
-    def together(cls, parts: list[_Firsts]) -> _Firsts:
-        none = [np.empty(0, dtype=np.int64)]
-        return cls(
-            Segments.together([part.segments for part in parts]),
-            np.concatenate(none + [part.begin for part in parts]),
-            np.concatenate(none + [part.end for part in parts]),
-        )
-
-    def heaviest(self, most: int) -> _Firsts:
-        weight = (self.end - self.begin) * self.segments.most
-        order = np.lexsort((self.begin, -weight))[:most]
-        return _Firsts(self.segments.take(order), self.begin[order], self.end[order])
-
-
-class Known:
-    """Some passages by where they stand first, to find the one that a segment belongs to.
-
-    It is the one in which the first window of its source stands, since a source is the first place of that window.
-    """
-
-    def __init__(self, firsts: Segments, repeats: Repeats) -> None:
-        """``firsts`` are the segments where the passages stand first."""
-        offsets = repeats.text.offsets
-        begin, end = offsets[firsts.document] + firsts.start, offsets[firsts.document] + firsts.end
-        self._offsets = offsets
-        self._order = np.argsort(begin)
-        self._begin, self._last = begin[self._order], end[self._order] - repeats.window.span
-
-    def of(self, found: Segments) -> I64:
-        """int64[n]: the number of the listed passage of each segment, or -1."""
-        passage = np.full(len(found), -1, dtype=np.int64)
-        if not self._order.size:
-            return passage
-        source = self._offsets[found.source] + found.source_start
-        at = np.searchsorted(self._begin, source, side="right") - 1
-        is_known = (at >= 0) & (source <= self._last[at])
-        passage[is_known] = self._order[at[is_known]]
-        # of a text of short period the source may be a few units before, inside the segment before
-        behind = np.zeros(len(found), dtype=np.bool_)
-        is_near = (found.source[1:] == found.document[:-1]) & (found.source_start[1:] >= found.start[:-1])
-        behind[1:] = ~is_known[1:] & (found.kind[1:] == OWN) & is_near
-        near: I64 = passage[np.maximum.accumulate(np.where(behind, 0, np.arange(len(found))))]
-        return near
-
-
 def count_losses(run: PassageRun, cutting: Cutting) -> Losses:
-    """What a policy cuts of each document; one walk over the segments. 24 bytes for each document that is cut."""
+    """What a policy cuts of each document, in the order of the input; one walk over the segments."""
     facts = array("q")
     for each in run.cut_documents(cutting):
         facts.extend((each.row, each.cut_bytes, each.left))
@@ -200,13 +136,51 @@ def count_groups(run: PassageRun, grouping: Grouping, losses: Losses) -> list[tu
     """
     sizes = np.diff(run.find().originals.text.offsets)
     number = len(grouping.names)
-    repeated = np.zeros(number, dtype=np.int64)
+    size, repeated, lost = (np.zeros(number, dtype=np.int64) for _ in range(3))
     for part in run.cuts("none"):
         np.add.at(repeated, grouping.of[part.document], part.end - part.start)
-    lost = np.zeros(number, dtype=np.int64)
     np.add.at(lost, grouping.of[losses.rows], losses.lost)
-    documents, size = np.bincount(grouping.of, minlength=number), np.zeros(number, dtype=np.int64)
     np.add.at(size, grouping.of, sizes)
+    documents = np.bincount(grouping.of, minlength=number)
     columns = [column.tolist() for column in (documents, size, repeated, lost)]
     rows = [row for row in zip(grouping.names, *columns, strict=True) if row[1]]
     return sorted(rows, key=lambda row: (-row[3], row[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked in a document: bytes of its text as it was read."""
+
+    marks: I64
+    """int64[m, 4]: start, end, passage or -1, and whether it is cut; rising and apart."""
+    cuts: list[tuple[int, int, str]]
+    """Start, end, and the white space that takes the place of each cut."""
+    left_out: int
+    """Marks that there are behind these."""
+
+
+def marks_of(run: PassageRun, spans: Spans, passage: I64, row: int, text: bytes, cutting: Cutting) -> Marks:
+    """The marks of a document; ``passage`` is the number of each span's passage."""
+    repeats = run.find()
+    mine, base = spans.rows_of(row), int(repeats.originals.text.offsets[row])
+    cuts: Cuts = find_cuts(spans.segments(mine, repeats.text.offsets), cutting.policy)
+    start, end = repeats.originals.inside(cuts.document, cuts.start, cuts.end)
+    ends = list(zip(start.tolist(), end.tolist(), strict=True))
+    cut = snap_cuts(text, ends, snap=cutting.snap, least=cutting.min_cut)
+    low, high = spans.low[mine] - base, spans.high[mine] - base
+    marks = _apart(low, high, passage[mine], np.array(cut, np.int64).reshape(-1, 2))
+    joined = [(start, end, joint(text, start, end).decode()) for start, end in cut]
+    return Marks(marks[:LISTED], joined[:LISTED], max(0, len(marks) - LISTED))
+
+
+def _apart(start: I64, end: I64, passage: I64, cuts: I64) -> I64:
+    """int64[m, 4]: spans cut at the ends of each other and of cuts; where two overlap it belongs to the earlier one."""
+    start = np.maximum(start, np.concatenate((start[:1], np.maximum.accumulate(end)[:-1])))
+    places = np.unique(np.concatenate((start, end, cuts.reshape(-1))))
+    low, high = places[:-1], places[1:]
+    at = np.searchsorted(start, low, side="right") - 1
+    is_inside = (at >= 0) & (low < end[at])
+    low, high, at = low[is_inside], high[is_inside], at[is_inside]
+    before = np.searchsorted(cuts[:, 0], low, side="right") - 1
+    is_cut = (before >= 0) & (low < cuts[before, 1]) if len(cuts) else np.zeros(low.size, dtype=np.bool_)
+    return np.column_stack((low, high, passage[at], is_cut)).astype(np.int64)

@@ -4,7 +4,7 @@
 
   const { heading, note, figures } = n.parts;
   const PATH = "#/passages";
-  const NUMBERS = ["start", "spans", "documents", "bytes", "weight", "count", "least", "page"];
+  const NUMBERS = ["start", "spans", "documents", "bytes", "weight", "most", "page"];
   let store = null; // columns of all rows that are loaded
 
   function open() {
@@ -83,12 +83,12 @@
     if (!(number < listed)) return null;
     const rows = await n.repeatedChunk("repeats", Math.floor(number / chunk));
     const at = number - rows.first;
-    const row = Object.fromEntries(["spans", "documents", "bytes", "weight", "count", "least", "opening", "page"].map((name) => [name, rows[name][at]]));
+    const row = Object.fromEntries(["spans", "documents", "bytes", "weight", "most", "opening", "page"].map((name) => [name, rows[name][at]]));
     const name = `Passage ${n.count(number + 1)}`;
     const view = n.make("article", { class: "repeat" }, n.make("div", { class: "pair-head" }, heading(name), crossing(number)),
       figures([
         ["Places", n.count(row.spans)], ["Documents", n.count(row.documents)], ["Bytes", n.count(row.bytes)], ["Bytes in all places", n.count(row.weight)]]),
-      row.count > row.spans ? n.make("p", { class: "soft" }, `Parts of it stand at up to ${n.count(row.count)} places: the others are inside longer stretches, which are places of other passages.`) : "");
+      row.most > row.spans ? n.make("p", { class: "soft" }, `Parts of it stand at up to ${n.count(row.most)} places: the others are in longer stretches, which are places of other passages.`) : "");
     const found = { title: `${name}: ${n.plain(row.opening, 60)}`, crumbs: [[n.listPlace(PATH), "Passages"], [null, name]], view, keys: keys(number) };
     if (row.page < 0) {
       view.append(openingOf(row.opening), note("The places of this passage are not on this page: the summary says what was left out. The table of spans has them."));
