@@ -44,7 +44,7 @@ OF_THE_COMMAND = {
     "dedup": {"removed", "dry_run", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
-    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts"},
+    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "report"},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
 """Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""

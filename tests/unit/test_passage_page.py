@@ -147,18 +147,21 @@ def test_a_page_stays_within_its_size_and_says_what_it_leaves_out() -> None:
             assert len(passage["places"]) >= min(spans, page_module.FIRST_PLACES)
 
 
-def test_one_passage_at_very_many_places_and_a_text_of_one_byte_make_small_pages(tmp_path: Path) -> None:
-    hot = neardup.passages([f"{i:06d} {NOTICE}" for i in range(20_000)], min_bytes=40)
+def test_one_passage_at_very_many_places_and_texts_of_short_period_make_small_pages(tmp_path: Path) -> None:
+    hot = neardup.passages([f"{i:06d} {NOTICE}" for i in range(3_000)], min_bytes=40)
     page = hot.report(tmp_path / "hot.html")
     meta, chunks = data_of(page.path)
-    assert page.bytes < 12_000_000
-    assert meta["passages"]["top"][0]["spans"] == 20_000
+    assert page.bytes < 2_500_000
+    assert meta["passages"]["top"][0]["spans"] == 3_000
     assert len(merged(chunks, "places", "passages")[0]["places"]) == page_module.MOST_PLACES
-    assert any("19,900 of" in told for told in meta["passages"]["limits"])
-    run = neardup.passages(["a" * 2_000_000, "b"], min_bytes=100).report(tmp_path / "run.html")
+    assert any("2,900 of" in told for told in meta["passages"]["limits"])
+    run = neardup.passages([" " * 2_000_000, "ab" * 40_000, f"x{'ab' * 90}"], min_bytes=100).report(
+        tmp_path / "run.html"
+    )
     meta, chunks = data_of(run.path)
     assert run.bytes < 400_000
-    assert meta["passages"]["counts"]["bytes"] == 2_000_001
+    assert [one["spans"] for one in meta["passages"]["top"]] == [2, 3]
+    assert [one["opening"] for one in meta["passages"]["top"]] == ["", "ab" * 45 + "…"]
 
 
 def test_groups_are_counted_by_input_file_or_as_is_asked(tmp_path: Path) -> None:
