@@ -118,7 +118,7 @@
     }
     n.appendText(words, behind);
     return n.make("li", {},
-      n.make("p", { class: "about" }, number >= 0 ? n.make("a", { href: `#/document/${number}/${start}` }, name) : name,
+      n.make("p", { class: "about" }, number >= 0 ? n.make("a", { href: `#/document/${number}/${Math.floor((start + end) / 2)}` }, name) : name,
         ` characters ${n.count(start)} to ${n.count(end)}`), words);
   }
 
@@ -129,7 +129,7 @@
 
   function crossing(number) {
     const { listed } = n.meta.passages;
-    const link = (to, name) => (to >= 0 && to < listed ? n.make("a", { class: "button", href: `#/passage/${to}` }, name) : n.make("span", { class: "button is-off" }, name));
+    const link = (to, name) => (to >= 0 && to < listed ? n.make("a", { class: "button", href: `#/passage/${to}` }, name) : n.make("span", { class: "button is-off", "aria-disabled": "true" }, name));
     return n.make("nav", { class: "crossing", "aria-label": "Other passages" },
       n.make("span", { class: "soft" }, `${n.count(number + 1)} of ${n.count(listed)}`), link(number - 1, "‹ Previous"), link(number + 1, "Next ›"));
   }
