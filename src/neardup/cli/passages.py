@@ -116,8 +116,8 @@ SNAPS = ("char", "word", "line", "sentence")
     "--report",
     metavar="PAGE",
     help="Write a page to look at: the passages where they stand, and what --cut takes of each document, or would take."
-    " A name that ends in .html is one file of 20 MB at most, another a folder of 200 MB at most.  [default: none is"
-    " written]",
+    " A name that ends in .html is one file, of about 20 MB at most; another a folder, of about 200 MB at most."
+    "  [default: none is written]",
 )
 @options.json_summary
 @options.reading

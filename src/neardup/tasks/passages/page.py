@@ -37,8 +37,10 @@ FOLDER_BYTES, SINGLE_BYTES = 200_000_000, 20_000_000
 FRAME_BYTES = 300_000
 """What a page takes without data."""
 MOST_LISTED, MOST_DOCUMENTS, MOST_GROUPS = 100_000, 20_000, 40
-ROW_BYTES = 120
+ROW_BYTES = 70
 """Of a passage or a document in a list, beside names and words."""
+SAMPLE = 500
+"""Names by which their length is estimated."""
 LIST_SHARE, DOCUMENT_LIST_SHARE, PLACES_SHARE = 0.25, 0.05, 0.4
 """Of the bytes of a page: the list of passages, that of documents, and pages of passages; the rest are documents."""
 CHUNK_BYTES, CHUNK_ROWS = 480_000, 2000
@@ -48,7 +50,7 @@ FIRST_SHARE = 0.7
 """Of the bytes of these pages, what the first places of passages may have."""
 CONTEXT, ENDS = 120, 80
 """Bytes of text on each side of a place, and of the beginning and the end of the passage there."""
-PLACE_BYTES = 2 * CONTEXT + 2 * ENDS + 60
+PLACE_BYTES = 2 * CONTEXT + 2 * ENDS + 100
 HEAD, TAIL = 3000, 800
 """Bytes of a passage that its page has, where it is longer than both."""
 CHARACTERS = 20_000
@@ -252,14 +254,18 @@ def view_of(
     it is None the input files, if there are several.
     """
     summary, grouping = run.summary(), grouping or _by_source(run)
-    listed = min(MOST_LISTED, max(TOP, int(LIST_SHARE * size) // (ROW_BYTES + 2 * OPENING)))
+    text = run.find().originals.text
+    name = _name_bytes(run)
+    letter = text.size / max(1, int(text.characters(np.array([text.size]))[0]))
+    row, document_row = ROW_BYTES + name + int(OPENING * letter), ROW_BYTES + name
     spans = read_spans(run, summary.spans)
+    listed = min(MOST_LISTED, max(TOP, int(LIST_SHARE * size) // row))
     census, losses = take_census(spans, most=listed, least=run.length.least_bytes), count_losses(run, cutting)
     groups = [] if grouping is None else count_groups(run, grouping, losses)
-    most = min(MOST_DOCUMENTS, max(TOP, int(DOCUMENT_LIST_SHARE * size) // ROW_BYTES))
-    losers = losses.most(most)
-    left = size - FRAME_BYTES - (ROW_BYTES + 2 * OPENING) * len(census) - ROW_BYTES * most
-    quotas, page, spent = _passage_pages(census, spans.bytes[census.rows], int(PLACES_SHARE * size))
+    losers = losses.most(min(MOST_DOCUMENTS, max(TOP, int(DOCUMENT_LIST_SHARE * size) // document_row)))
+    left = size - FRAME_BYTES - row * len(census) - document_row * len(losers)
+    sizes = spans.bytes[census.rows]
+    quotas, page, spent = _passage_pages(census, sizes, PLACE_BYTES + name, int(PLACES_SHARE * size))
     documents, document_page = _document_pages(run, spans.document[census.rows], losers, left - spent)
     view = PassageView({}, run, cutting, spans, census, census.places(quotas), documents, page, document_page)
     first = view.document_rows(0, min(TOP, len(losers)))
@@ -313,15 +319,26 @@ def _groups(label: str, rows: Sequence[tuple[str, int, int, int, int]]) -> dict[
     return {"label": label, "rows": shown, "left_out": len(rows) - len(shown)}
 
 
-def _passage_pages(census: Census, size: I64, room: int) -> tuple[I64, I64, int]:
-    """How many places of each passage are shown, the chunk of its page, -1 where there is no room, and their bytes."""
+def _name_bytes(run: PassageRun) -> int:
+    """Bytes of the name of a document, of some names the mean."""
+    documents = len(run.provenance.ids)
+    rows = np.unique(np.linspace(0, documents - 1, min(SAMPLE, documents)).astype(np.int64))
+    names = run.provenance.ids.take(rows).to_pylist()
+    return sum(len(str(name).encode("utf-8", "replace")) for name in names) // max(1, len(names))
+
+
+def _passage_pages(census: Census, size: I64, place: int, room: int) -> tuple[I64, I64, int]:
+    """How many places of each passage are shown, the chunk of its page, -1 where there is no room, and their bytes.
+
+    ``place`` are the bytes of one.
+    """
     spans = census.spans
     bare = 300 + np.minimum(size, HEAD + TAIL) * 5 // 4
-    least = bare + np.minimum(spans, FIRST_PLACES) * PLACE_BYTES
+    least = bare + np.minimum(spans, FIRST_PLACES) * place
     has_page = np.cumsum(least) <= FIRST_SHARE * room
     has_page[:TOP] = True
     left = room - int(least[has_page].sum())
-    more = (np.minimum(spans, MOST_PLACES) - np.minimum(spans, FIRST_PLACES)) * PLACE_BYTES
+    more = (np.minimum(spans, MOST_PLACES) - np.minimum(spans, FIRST_PLACES)) * place
     has_more = has_page & (np.cumsum(more) <= left)
     quotas = np.where(has_page, np.minimum(spans, np.where(has_more, MOST_PLACES, FIRST_PLACES)), 0)
     costs = least + np.where(has_more, more, 0)
