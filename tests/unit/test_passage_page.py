@@ -231,3 +231,26 @@ def test_show_gives_the_heaviest_passages_in_their_texts() -> None:
 
 def test_a_report_takes_the_lengths_that_passages_takes() -> None:
     assert (LEAST["byte"], MOST) == (LEAST_PASSAGE, MOST_PASSAGE)
+
+
+def test_a_report_refuses_passages_where_they_cannot_be(tmp_path: Path) -> None:
+    texts = [NOTICE, f"x{NOTICE}"]
+    for how, told in (
+        ({"passages": 15}, "from 16"),
+        ({"passages": True}, "whole number"),
+        ({"passages": 40, "pseudonyms": tmp_path / "key.csv"}, "pseudonyms"),
+    ):
+        with pytest.raises(InputError, match=told):
+            neardup.report(texts, tmp_path / "report", **how)
+    with pytest.raises(InputError, match="documents are sets"):
+        neardup.report([["a", "b"], ["a", "b"]], tmp_path / "report", shingle="item", passages=40)
+    assert not list(tmp_path.iterdir())
+
+
+def test_passages_of_a_report_are_those_of_a_page_of_their_own(tmp_path: Path) -> None:
+    texts = dict(hostile_texts())
+    report = neardup.report(texts, tmp_path / "report.html", threshold=0.5, passages=30)
+    alone = neardup.passages(texts, min_bytes=30).report(tmp_path / "page.html")
+    (meta, chunks), (own, pages) = data_of(report.path), data_of(alone.path)
+    assert meta["passages"] == own["passages"]
+    assert {name: chunks[name] for name in pages} == pages
