@@ -7,7 +7,8 @@ second. Then, in the list of pairs with all its rows loaded, milliseconds from a
 itself measures them: searches, filters, columns to sort by, pages to turn, each three times; the promise is 100, which
 leaves out the 60 ms that a field waits for the next key. A column is put in order when it is first asked for, so its
 first time is told and not promised. The program ends with 1 when one takes longer. REPORT is one that
-report_scale.py left in its --work folder. Needs Playwright, Chromium.
+report_scale.py left in its --work folder, or a page of `neardup passages --report`, whose list of passages is worked
+with then. Needs Playwright, Chromium.
 """
 
 from __future__ import annotations
@@ -56,6 +57,17 @@ ACTIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+OF_PASSAGES: dict[str, list[dict[str, Any]]] = {
+    **{name: ACTIONS[name] for name in ("search a word", "search nothing", "turn the page")},
+    "filter by length": [{"field": "#f-from", "value": value} for value in ("200", "500", "")],
+    "filter by places": [{"field": "#f-places", "value": value} for value in ("3", "10", "")],
+    "sort by places, first": [{"click": "th.c-spans button"}],
+    "sort by places": [{"click": "th.c-spans button"}] * RUNS,
+    "sort by words, first": [{"click": "th.c-passage button"}],
+    "sort by words": [{"click": "th.c-passage button"}] * RUNS,
+}
+
+
 def opening(browser: Browser, index: Path, view: str, part: str) -> list[float]:
     """Seconds until a part of a view is drawn, in fresh pages."""
     taken = []
@@ -94,6 +106,15 @@ def main() -> None:
         **{f"#/pair/{number}/0": "#view .texts" for number in clusters},
         "#/sources": "#view h1",
     }
+    is_of_passages = 'href="#/pairs"' not in args.index.read_text("utf-8")
+    if is_of_passages:
+        views = {
+            "#/": "#summary:not([hidden])",
+            "#/passages": "#view tbody tr",
+            "#/passage/0": "#view .places",
+            "#/documents": "#view tbody tr",
+            "#/document/0": "#view .texts",
+        }
     slowest = slowest_answer = 0.0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -102,10 +123,10 @@ def main() -> None:
             slowest = max(slowest, *taken)
             print(view, *(f"{seconds:.2f}" for seconds in taken))
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(args.index.resolve().as_uri() + "#/pairs")
+        page.goto(args.index.resolve().as_uri() + ("#/passages" if is_of_passages else "#/pairs"))
         print(f"all rows loaded and searched: {loaded(page):.2f} s;", page.locator("#view .status").inner_text())
         page.evaluate(MEASURE, {"field": "#search", "value": ""})
-        for name, actions in ACTIONS.items():
+        for name, actions in (OF_PASSAGES if is_of_passages else ACTIONS).items():
             answers = [page.evaluate(MEASURE, action) for action in actions]
             if not name.endswith(", first"):
                 slowest_answer = max(slowest_answer, *answers)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from neardup.tasks.figures.public import figures
     from neardup.tasks.find import find
     from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
-    from neardup.tasks.passages.outcome import RepeatedPassages
+    from neardup.tasks.passages.outcome import PassagePage, RepeatedPassages
     from neardup.tasks.passages.public import passages
     from neardup.tasks.passages.summary import PassageSummary
     from neardup.tasks.plan.outcome import Plan
@@ -99,6 +99,7 @@ __all__ = [
     "NeardupError",
     "Normalize",
     "OutputError",
+    "PassagePage",
     "PassageSummary",
     "PassedOver",
     "Plan",
@@ -144,7 +145,7 @@ _HOME = {
     "tasks.explain.public": ("explain",),
     "tasks.figures.public": ("figures",),
     "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
-    "tasks.passages.outcome": ("RepeatedPassages",),
+    "tasks.passages.outcome": ("PassagePage", "RepeatedPassages"),
     "tasks.passages.public": ("passages",),
     "tasks.passages.summary": ("PassageSummary",),
     "tasks.plan.public": ("plan",),

@@ -50,7 +50,7 @@ OF_THE_COMMAND = {
     "dedup": {"removed", "dry_run", "cuts", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
-    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "second_pass"},
+    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "second_pass", "report"},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
 """Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""

@@ -377,3 +377,38 @@ def test_several_files_of_json_lines_go_to_stdout_as_one_stream(cli: Cli) -> Non
     assert done.exit_code == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert rows == [ROWS[0], {**ROWS[1], "text": CUT[1]}, ROWS[2], ROWS[2]]
+
+
+def test_a_page_is_written_beside_what_else_is_asked_for(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    done = cli("in.jsonl", "--min-bytes", "60", "--report", "page.html", "-o", "spans.csv", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "spans.csv and page.html written" in done.stderr
+    told = json.loads(done.stdout)["report"]
+    assert told["files"] == 1
+    assert told["bytes"] == Path("page.html").stat().st_size
+    would = neardup.passages("in.jsonl", min_bytes=60).report("again.html").path.read_bytes()
+    assert Path("page.html").read_bytes() == would
+    cut(cli, "in.jsonl", "clean.jsonl", "--report", "site")
+    page = (Path("site") / "index.html").read_text()
+    assert "Documents that lost most" in page
+    assert '"policy":"first","snap":"sentence","min_cut":60,"min_left":1' in page
+    assert [json.loads(line)["text"] for line in Path("clean.jsonl").read_text().splitlines()] == CUT
+    again = cli("in.jsonl", "--report", "site", "-q")
+    assert again.exit_code == 0, again.stderr
+
+
+def test_a_page_takes_the_place_of_nothing_else(cli: Cli) -> None:
+    Path("in.jsonl").write_text(jsonl(ROWS))
+    Path("mine.html").write_text("mine")
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text(NOTICE)
+    for target, code in (("-", 2), ("in.jsonl", 2), ("mine.html", 1), ("texts", 1), ("nowhere/page.html", 1)):
+        done = cli("in.jsonl" if target != "texts" else "texts", "--report", target)
+        assert done.exit_code == code, (target, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert Path("mine.html").read_text() == "mine"
+    assert sorted(path.name for path in Path("texts").iterdir()) == ["a.txt"]
+    both = cli("in.jsonl", "--report", "x.html", "-o", "x.html")
+    assert both.exit_code != 0
+    assert not Path("x.html").exists()

@@ -240,6 +240,7 @@ def _meta(
             "characters": characters,
         },
         "curve": curve,
+        "passages": None,
         "curve_note": "Clusters are the connected parts of the graph of pairs.",
         "limits": ["Texts of more than 20,000 characters are shown in windows around what they share."],
     }

@@ -68,6 +68,7 @@ def _similarity(value: object) -> float:
     "passages docs.jsonl --cut first --snap sentence -o clean.jsonl --spans spans.csv --cuts cuts.csv",
     "passages train.jsonl --against test.jsonl --min-words 13 -o contaminated.csv",
     "passages crawl/ --group-by folder:1 --min-share 0.05 --cut none --snap line -o clean/",
+    "passages docs.jsonl --report passages.html",
 )
 @options.inputs
 @click.option(
@@ -252,6 +253,13 @@ def _similarity(value: object) -> float:
     " together what stood on its two sides, and one that was moved inward leaves the ends of a passage. Nothing more is"
     " cut. Takes about as long as the first search of so much text.",
 )
+@click.option(
+    "--report",
+    metavar="PAGE",
+    help="Write a page to look at: the passages where they stand, and what --cut takes of each document, or would take."
+    " A name that ends in .html is one file, of about 20 MB at most; another a folder, of about 200 MB at most."
+    "  [default: none is written]",
+)
 @options.json_summary
 @options.reading
 @options.working
@@ -286,6 +294,7 @@ def passages(
     spans: str | None,
     cuts: str | None,
     second_pass: bool,
+    report: str | None,
     reading: InputOptions,
     run: RunOptions,
     voice: forms.Voice,
@@ -317,23 +326,27 @@ def passages(
         for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts", "second_pass")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
     from neardup.cli.passages_text import WARNING, passage_closing, passage_lines
-    from neardup.cli.targets import write_targets
+    from neardup.cli.targets import check_page, write_targets
     from neardup.outputs.atomic import AtomicFiles
 
     read = (*inputs, *against, *map(Path, ignore))
     tables, files = _targets(
         inputs, output, spans, cuts, read=read, is_cut=cut is not None, json=voice.json, glob=reading.glob
     )
+    if report is not None:
+        files += check_page(read, report, files, glob=reading.glob)
     from neardup.tasks.dedup.near_units import find_near  # not before the checks: these load numba
     from neardup.tasks.passages.chains import Changes, passage_run
     from neardup.tasks.passages.copies import check_copies, write_cut_copies
     from neardup.tasks.passages.decided import DecidedCuts
     from neardup.tasks.passages.groups import top_groups
     from neardup.tasks.passages.overview import losers, most_cut, top_passages
+    from neardup.tasks.passages.page import write_page
     from neardup.tasks.passages.selection import Selection
     from neardup.tasks.passages.unit_runs import cutting_of, length_of
 
     begin = time.perf_counter()
+    page = None
     with usage_errors():
         length = length_of(
             unit=unit,
@@ -358,11 +371,13 @@ def passages(
             stack.enter_context(work)
             running.note_work(ctx, work.space, reader, files if run.resume else ())
             decided = again = None
+            with usage_errors():
+                cutting = cutting_of(length, cut or "first", snap=snap, min_cut=min_cut, min_left=min_left)
+                if report is not None:
+                    work.check_plain("a page")
             if cut is None:
                 observer.in_background(work.find)
             else:
-                with usage_errors():
-                    cutting = cutting_of(length, cut, snap=snap, min_cut=min_cut, min_left=min_left)
                 with usage_errors():
                     check_copies(reader, str(output), [name for table in tables for name in table.files])
                 decided = observer.in_background(lambda: DecidedCuts(work, cutting))
@@ -384,6 +399,8 @@ def passages(
                         if output != STDOUT:
                             raise
                         silence_stdout()
+                if report is not None:
+                    page = write_page(work, cutting, report, is_cut=cut is not None)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
         summary = {
@@ -397,6 +414,7 @@ def passages(
             "top_groups": top_groups(work),
             "cut": None if decided is None else decided.facts(),
             "second_pass": again,
+            "report": None if page is None else {"path": str(page.path), "files": page.files, "bytes": page.bytes},
             "seconds": round(time.perf_counter() - begin, 4),
         }
     lines = passage_lines(summary, faults=work.provenance.faults)

@@ -105,6 +105,13 @@ if TYPE_CHECKING:
     " are allowed, of several graders too.  [default: none]",
 )
 @click.option(
+    "--passages",
+    type=options.whole("passages", 16, 1 << 16),
+    metavar="N",
+    help="Look for passages of N bytes or more that stand at two or more places too, as neardup passages does, and show"
+    " them in a view of their own; 100 are about 17 English words.  [default: not looked for]",
+)
+@click.option(
     "--audit",
     type=options.whole("audit", 1),
     metavar="N",
@@ -168,6 +175,7 @@ def report(
     from neardup.tasks.report.earlier_pairs import read_pairs
     from neardup.tasks.report.originals import check_inputs
     from neardup.tasks.report.prepared import Prepared
+    from neardup.tasks.report.repeats import report_passages
     from neardup.tasks.report.report_input import report_input
 
     filed = read_pairs(pairs) if pairs is not None else None
@@ -180,6 +188,9 @@ def report(
     with running.stoppable(ctx, quiet=voice.quiet) as observer:
         reader = prepared.open(list(inputs), reading)
         check_inputs(reader, output)
+        repeated = None
+        if wanted.passages is not None:
+            repeated = observer.in_background(partial(report_passages, reader, spec, wanted, run, observer))
         task = {"command": "report", "link": search.link, **prepared.task}
         with running.open_run(
             observer, reader, spec, search, run, output=output, task=task, template=prepared.template
@@ -187,7 +198,9 @@ def report(
 
             def make() -> tuple[Reported, Audit | None]:
                 basis, audited = report_input(work, prepared.asked(filed, search.link))
-                return build(basis, output, wanted, verdicts=prepared.verdicts, audit=audited), audited
+                return build(
+                    basis, output, wanted, verdicts=prepared.verdicts, audit=audited, passages=repeated
+                ), audited
 
             reported, audited = observer.in_background(make)
             ctx.meta[WRITTEN] = [output]

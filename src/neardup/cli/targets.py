@@ -106,6 +106,20 @@ def _check_plot(target: str) -> None:
     check_matplotlib()
 
 
+def check_page(
+    inputs: Sequence[Path], page: str, files: Sequence[str], *, glob: str | Sequence[str] | None
+) -> list[str]:
+    """Refuse at once a page, a file or a folder, that could not be written, or would replace an input or an output."""
+    from neardup.pages.site.write import check_site, is_page
+
+    if page == STDOUT:
+        raise click.UsageError("a page cannot go to stdout. Give a name that ends in .html, or that of a folder.")
+    check_collisions(inputs, [page, *files], glob=glob)
+    check_site(page, single_file=is_page(page))
+    mend_and_tell([page])
+    return [page]
+
+
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
     """Raise UsageError when two outputs are one file, or when an output is read as an input."""
     real = [real_place(output_place(name)) for name in outputs]

@@ -7,5 +7,5 @@ assets/     own styles and scripts, no framework; colours and marks are in commo
             ``pages.assets`` and ``render``. Two texts side by side, on every page that shows some: dom, text, pane,
             together, differ, sides. The page of a pair: template, passages, pair, compare. The report: data, parts,
             list, download, pairs, charts, summary, histogram, tables, graph, matrix, cluster, sources, verdicts,
-            people, routes
+            people, routes; both it and the page of repeated passages: repeats, losses
 """

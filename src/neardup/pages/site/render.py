@@ -21,16 +21,18 @@ from markupsafe import Markup
 from neardup._version import __version__
 from neardup.pages.assets import PAIR_SCRIPTS, PAIR_STYLES, SIDES_SCRIPTS, scripts, styles
 from neardup.pages.fragments import seen_line
+from neardup.shown import megabytes
 
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_STYLES = (*PAIR_STYLES, "views")
+_STYLES = (*PAIR_STYLES, "views", "repeats")
 _SCRIPTS = (
     *PAIR_SCRIPTS,
     *("data", "parts", "list", "download", "pairs", "charts", "summary", "histogram", "tables", "graph", "matrix"),
-    *("cluster", "sources", "verdicts", "people", "routes"),
+    *("cluster", "sources", "verdicts", "people", "repeats", "losses", "routes"),
 )
+_PASSAGES_SCRIPTS = ("dom", "text", "pane", "data", "parts", "list", "download", "repeats", "losses", "routes")
 
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -55,10 +57,17 @@ def json_bytes(value: object) -> bytes:
 
 def report_page(meta: Mapping[str, Any]) -> bytes:
     """``index.html`` of a report, with ``CHUNKS`` where a single file has its data."""
-    spec = _spec(meta)
+    return _page("report.html", _STYLES, _SCRIPTS, meta=meta, spec=_spec(meta), **_faults(meta))
+
+
+def passages_page(meta: Mapping[str, Any]) -> bytes:
+    """``index.html`` of a page of repeated passages, with ``CHUNKS`` as that of a report."""
+    return _page("passages.html", _STYLES, _PASSAGES_SCRIPTS, meta=meta, **_faults(meta))
+
+
+def _faults(meta: Mapping[str, Any]) -> dict[str, Any]:
     faults = list(meta["faults"][:_MOST_FAULTS])
-    more = int(meta["faults_left_out"]) + len(meta["faults"]) - len(faults)
-    return _page("report.html", _STYLES, _SCRIPTS, meta=meta, spec=spec, faults=faults, more_faults=more)
+    return {"faults": faults, "more_faults": int(meta["faults_left_out"]) + len(meta["faults"]) - len(faults)}
 
 
 def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
@@ -109,6 +118,8 @@ def _environment() -> Environment:
         exact="{:.10g}".format,  # a threshold as it was given
         brief=_brief,
         thousandths=lambda value: f"{value / 10:.1f}%",
+        of=_of,
+        bytes=megabytes,
         share=lambda value: f"{float(_cut(value)) * 100:.1f}%",
         seen=lambda text: Markup(seen_line(text)),
         data=lambda value: Markup(json_bytes(value).decode("utf-8")),
@@ -121,6 +132,11 @@ def _cut(value: float, digits: int = 3) -> str:
     scale = 10**digits
     kept = math.floor(value * scale + 1e-9)
     return f"{(min(kept, scale - 1) if value < 1 else kept) / scale:.{digits}f}"
+
+
+def _of(part: int, whole: int) -> str:
+    """A share of something counted, cut as ``share`` is; what is less than can be told is told as less."""
+    return "< 0.1%" if 0 < 1000 * part < whole else f"{float(_cut(part / whole if whole else 0.0)) * 100:.1f}%"
 
 
 def _spec(meta: Mapping[str, Any]) -> dict[str, str]:

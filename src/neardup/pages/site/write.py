@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,22 +40,28 @@ class WrittenPage:
 
 
 def write_site(
-    target: str | Path, meta: dict[str, Any], chunks: Iterable[tuple[str, Chunk]], *, single_file: bool
+    target: str | Path,
+    meta: dict[str, Any],
+    chunks: Iterable[tuple[str, Chunk]],
+    *,
+    single_file: bool,
+    page: Callable[[Mapping[str, Any]], bytes] = report_page,
 ) -> WrittenPage:
     """Write a report: a folder with ``index.html`` and its data, or one HTML file that holds all.
 
     Appears whole or not at all, in place of an earlier report; the same data gives the same bytes. Chunks, by names
     such as ``clusters-0000``, are written as they come: plain JSON values, or what ``json_bytes`` makes of them.
+    ``page`` makes ``index.html`` of ``meta``.
 
     Raises:
         OutputError: the target is something else than a report, or cannot be written.
     """
     check_site(target, single_file=single_file)
-    page = report_page(meta)
+    made = page(meta)
     if single_file:
-        before, _, behind = page.partition(CHUNKS.encode())
+        before, _, behind = made.partition(CHUNKS.encode())
         return _write_file(target, _inline(before, chunks, behind))
-    index = page.replace(CHUNKS.encode(), b"")
+    index = made.replace(CHUNKS.encode(), b"")
     final = Path(os.path.realpath(target))
     temporary = temporary_name(final)
     remove_parts(final)

@@ -69,7 +69,7 @@ class Segments:
         none = np.empty(0, dtype=np.int64)
         return cls(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in names))
 
-    def take(self, rows: slice | Mask) -> Segments:
+    def take(self, rows: slice | I64 | Mask) -> Segments:
         """Some of them."""
         return Segments(*(getattr(self, each.name)[rows] for each in fields(self)))
 

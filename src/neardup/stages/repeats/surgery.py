@@ -60,10 +60,16 @@ def without(text: bytes, cuts: Sequence[Span]) -> bytes:
     for start, end in cuts:
         pieces.append(text[at:start])
         at = end
-        if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
-            pieces.append(b"\n" if b"\n" in text[start:end] else b" ")
+        pieces.append(joint(text, start, end))
     pieces.append(text[at:])
     return b"".join(pieces)
+
+
+def joint(text: bytes, start: int, end: int) -> bytes:
+    """What takes the place of a cut: nothing, or white space where two words would run together."""
+    if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
+        return b"\n" if b"\n" in text[start:end] else b" "
+    return b""
 
 
 def _is_inside(text: bytes, at: int) -> bool:

@@ -7,6 +7,9 @@ decided    cuts, to be written         second     what repeats in what is left
 summary    what is counted             overview   what weighs most
 groups     what repeats inside each group  copies     clean copies of the inputs
 unit_runs  runs of whole units         chains     passages that stand again with changes
+page       a page to look at: page_spans (which passage a span is a place of), page_census (what is listed), page (all
+           of it as JSON values, written)
+contexts   passages with the words around them, for ``show``
 outcome    what Python gets            public     ``neardup.passages``
 
 How repeats are found is in ``engine.repeats``, what is cut in ``stages.repeats``.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import weakref
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.outputs.frames import pandas_frame, polars_frame
+from neardup.shown import counted, megabytes, percent
 from neardup.tasks.passages.groups import group_table
 from neardup.tasks.passages.run import PassageRun
 from neardup.tasks.passages.second import second_pass
@@ -16,11 +20,44 @@ from neardup.tasks.passages.settings import Cutting
 from neardup.tasks.passages.summary import PassageSummary
 from neardup.tasks.passages.unit_runs import cutting_of
 
+if TYPE_CHECKING:
+    from neardup.pages.contexts import Contexts
+
+LISTED = 5
+"""Passages and documents that a notebook shows without being asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassagePage:
+    """A page of repeated passages that was written."""
+
+    path: Path
+    """The page to open."""
+    files: int
+    bytes: int
+    summary: PassageSummary
+    """What was read and found."""
+
+    def __repr__(self) -> str:
+        return f"<{self.path}, {counted(self.files, 'file')}, {self.bytes:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import page_view
+
+        facts = [
+            ("repeated", percent(self.summary.repeated_bytes, self.summary.bytes)),
+            ("files", f"{self.files:,}"),
+            ("size", megabytes(self.bytes)),
+        ]
+        title = f"{counted(self.summary.passages, 'repeated passage')} in {counted(self.summary.documents, 'document')}"
+        return page_view(title, self.path, facts=facts, is_whole=self.files == 1, size=self.bytes)
+
 
 class RepeatedPassages:
     """The repeated passages of a collection: spans, a summary, and the texts without them.
 
-    It keeps the texts, in memory or in a temporary file, for ``cut``; the file goes with it, or with ``close``.
+    It keeps the texts, in memory or in a temporary file, for ``cut``, ``show`` and ``report``; the file goes with it,
+    or with ``close``.
     """
 
     def __init__(self, run: PassageRun, policy: str = "first") -> None:
@@ -118,10 +155,97 @@ class RepeatedPassages:
         cutting = self._cutting(policy, snap, min_cut, min_left)
         return second_pass(self._run, self._run.cut_documents(cutting), cutting.min_left)
 
+    def report(
+        self,
+        output: str | os.PathLike[str],
+        *,
+        policy: str | None = None,
+        snap: str | None = None,
+        min_cut: int | None = None,
+        min_left: int = 0,
+        title: str | None = None,
+        single_file: bool = False,
+    ) -> PassagePage:
+        """Write a page to look at: the passages with their places, and what would be cut of which document.
+
+        Args:
+            output: a name that ends in .html, for one file of about 20 MB at most; else a folder of about 200 MB at
+                most, made when it is not there. An earlier page in its place is replaced. The page says what it
+                leaves out.
+            policy, snap, min_cut, min_left: as for ``cut``: the page shows what that would cut.
+            title: title of the page; made of the names of the inputs when None.
+            single_file: one file whatever its name.
+
+        Returns:
+            PassagePage with ``path`` (of the page to open), ``files`` and ``bytes``.
+
+        Raises:
+            InputError: an option cannot be used.
+            OutputError: the page cannot be written, or something else is there.
+
+        >>> import neardup, tempfile, pathlib
+        >>> notice = "Printed by the committee. All rights are reserved by it, everywhere and for all times."
+        >>> found = neardup.passages([f"A tale. {notice}", f"A play. {notice}"], min_bytes=40)
+        >>> found.report(pathlib.Path(tempfile.mkdtemp(), "page.html")).path.name
+        'page.html'
+        """
+        from neardup.tasks.passages.page import write_page
+
+        self._run.check_plain("a page")
+        cutting = self._cutting(policy, snap, min_cut, min_left)
+        written = write_page(self._run, cutting, output, title=title, single_file=single_file)
+        return PassagePage(written.path, written.files, written.bytes, self.summary)
+
+    def show(self, n: int = 10, *, places: int = 3, characters: int = 200) -> Contexts:
+        """The passages that weigh most, where they stand: in a notebook, or as text.
+
+        Args:
+            n: so many passages; those first whose places have most bytes together.
+            places: of each passage, the first in the order of the input.
+            characters: of the text before, in and behind a passage, at most so many each.
+
+        Raises:
+            InputError: a number is less than 1.
+
+        >>> import neardup
+        >>> notice = "Printed by the committee. All rights are reserved by it, everywhere and for all times."
+        >>> neardup.passages([f"A tale. {notice}", f"A play. {notice}"], min_bytes=40).show(characters=30)
+        88 bytes at 2 places in 2 documents
+          0 at 6  A tale[. Printed by the committee. Al…]
+          1 at 6  A play[. Printed by the committee. Al…]
+        """
+        from neardup.tasks.passages.contexts import find_contexts
+
+        self._run.check_plain("show")
+        return find_contexts(self._run, n, places, characters)
+
+    def _repr_html_(self) -> str:
+        from neardup.pages.notebook import Table, view
+        from neardup.tasks.passages.overview import losers, top_passages
+
+        found = self.summary
+        share = [percent(size, found.bytes) for size in (found.repeated_bytes, found.later_bytes)]
+        facts = [
+            ("documents", f"{found.documents:,}"),
+            ("repeated", f"{share[0]}, {share[1]} stood before"),
+            ("passages", f"{found.passages:,}"),
+            ("spans", f"{found.spans:,}"),
+        ]
+        if self._end.peek() is None:  # closed: the texts are gone
+            return view(repr(self).strip("<>"), facts=facts)
+        passages = [
+            [each["count"], each["bytes"], str(each["id"]), each["opening"]] for each in top_passages(self._run, LISTED)
+        ]
+        columns = ["places", "bytes", "first in", "text"]
+        top = Table(columns, passages, "The passages that weigh most", found.passages - len(passages))
+        lost = [[str(each["id"]), each["bytes"], each["cut_bytes"]] for each in losers(self._run, "first", LISTED)]
+        least = Table(["document", "bytes", "would be cut"], lost, "The documents that would lose most")
+        return view(repr(self).strip("<>"), facts=facts, tables=[top, least])
+
     def _cutting(self, policy: str | None, snap: str | None, min_cut: int | None, min_left: int) -> Cutting:
         chosen = self._policy if policy is None else policy
         return cutting_of(self._run.length, chosen, snap=snap, min_cut=min_cut, min_left=min_left)
 
     def close(self) -> None:
-        """Give back what is kept for ``cut``, which cannot be called any more."""
+        """Give back what is kept for ``cut``, ``show`` and ``report``, which cannot be called any more."""
         self._end()

@@ -94,6 +94,14 @@ class PassageRun:
         """Whether the same search can be made of the texts that are left."""
         return self.selection == Selection()
 
+    def check_plain(self, what: str) -> None:
+        """InputError unless all that repeats exactly is looked for, from anywhere to anywhere: ``what`` needs it."""
+        if isinstance(self.length, UnitRuns) or not self.has_second_pass:
+            raise InputError(
+                f"{what} is of all exact repeats that begin and end anywhere, and something else is wanted. Leave it"
+                " out, or --unit, --gaps, --against, --ignore, --group-by, --min-count, --min-docs and --min-share."
+            )
+
     @property
     def is_resumable(self) -> bool:
         """Whether the work lasts from stage to stage."""

@@ -25,6 +25,7 @@ from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, best_clusters, list_clusters, make_pages
 from neardup.tasks.report.people_list import NAME, list_people
+from neardup.tasks.report.repeats import ReportedPassages
 from neardup.tasks.report.report_input import ReportInput
 from neardup.tasks.report.verdicts import Verdict, verdict_data
 from neardup.tasks.report.wanted import Wanted
@@ -68,8 +69,9 @@ def build(
     *,
     verdicts: Sequence[Verdict] = (),
     audit: Audit | None,
+    passages: ReportedPassages | None = None,
 ) -> Reported:
-    """Write the report of a run, and what graders said of its pairs.
+    """Write the report of a run, what graders said of its pairs, and the repeated passages of the same inputs.
 
     The same documents, pairs and options give the same bytes, whatever the threads and the memory. The run is still
     entered, and its inputs can be read again.
@@ -83,7 +85,8 @@ def build(
         count = count_pairs(basis, groups, origins, thresholds, edges)
         linked = link_at(basis, thresholds)
     link = file_links(basis, output, single_file=wanted.single_file)
-    contents, budget = _contents(basis, groups, origins, wanted, link)
+    limit = wanted.limit - (0 if passages is None else passages.size)
+    contents, budget = _contents(basis, groups, origins, wanted, link, limit=limit)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
         ranked = pages.listed.rank(by_share=wanted.purpose == COPYING)
@@ -132,17 +135,24 @@ def build(
             "chunks": -(-contents.listed // LISTED_CHUNK),
             "best": best_clusters(contents, count.highest),
         },
-        "limits": limits(contents, pages, found=count.total, apart=count.apart, size=wanted.limit),
+        "limits": [
+            *limits(contents, pages, found=count.total, apart=count.apart, size=wanted.limit),
+            *([] if passages is None else passages.meta["limits"]),
+        ],
+        "passages": None if passages is None else passages.meta,
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
         people = [(NAME, list_people(basis, ranked))] if wanted.purpose == COPYING else []
         listed = list_clusters(contents, pages.page, count.highest)
-        for chunk in chain(ranked.chunks(basis, origins, contents.originals), people, listed, pages.packed()):
+        repeats = [] if passages is None else passages.chunks
+        found = ranked.chunks(basis, origins, contents.originals)
+        for chunk in chain(found, people, listed, pages.packed(), repeats):
             yield chunk
             run.observer.advance(1)
 
     files = meta["pairs"]["chunks"] + int(wanted.purpose == COPYING) + meta["clusters"]["chunks"] + len(pages.chunks)
+    files += 0 if passages is None else len(passages.chunks)
     run.observer.stage("report", files, "files")
     with stages.stage("write"):
         written = write_site(Path(output), meta, chunks(), single_file=wanted.single_file)
@@ -165,9 +175,11 @@ def _contents(
     origins: Origins | None,
     wanted: Wanted,
     link: Callable[[I64], dict[int, str]],
+    *,
+    limit: int,
 ) -> tuple[Contents, int]:
-    """What the pages are made of, and the bytes that they may have."""
-    run, collection, limit = basis.run, basis.search.collection, wanted.limit
+    """What the pages are made of, and the bytes that they may have of the ``limit``."""
+    run, collection = basis.run, basis.search.collection
     depth = DEPTHS[wanted.purpose]
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed

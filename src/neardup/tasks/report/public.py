@@ -32,6 +32,7 @@ from neardup.tasks.report.build import Reported, build
 from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.prepared import Prepared
+from neardup.tasks.report.repeats import report_passages
 from neardup.tasks.report.report_input import report_input
 from neardup.tasks.report.wanted import Wanted
 from neardup.watching import watched
@@ -55,6 +56,7 @@ def report(
     group_by: str | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
     verdicts: Any = (),
+    passages: int | None = None,
     audit: int | None = None,
     size: int | str | None = None,
     exact: bool | str = False,
@@ -118,6 +120,8 @@ def report(
         pseudonyms: a key file, a CSV that is made when it is not there: the pages have pseudonyms in place of the names
             of people and documents, the same ones in each report with this file. Texts are as they are.
         verdicts: files that pages have exported, one or several: of each grader the newest verdict on a pair is shown.
+        passages: look for repeated passages of so many bytes or more too, as ``neardup.passages`` does, and show them
+            in a view of their own: of all inputs, whatever pairs there are.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
         preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed,
@@ -159,11 +163,12 @@ def report(
         watching.note(line)
     reader = prepared.open(inputs, InputOptions.of(given))
     check_inputs(reader, output)
+    repeated = report_passages(reader, spec, wanted, options, watching)
     spec, choice = decide(reader, spec, search, options, watching)
     how: dict[str, Any] = {"task": {"report": link, **prepared.task}, "choice": choice, "template": prepared.template}
     with Run(reader, spec, options, **how, preset=search.used_preset, observer=watching) as run:
         basis, audited = report_input(run, prepared.asked(filed, link))
-        return build(basis, output, wanted, verdicts=prepared.verdicts, audit=audited)
+        return build(basis, output, wanted, verdicts=prepared.verdicts, audit=audited, passages=repeated)
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:

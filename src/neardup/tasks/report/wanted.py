@@ -27,6 +27,8 @@ from neardup.tasks.report.origins import check_pattern
 DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
 """Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""
 LEAST_SIZE = 2_000_000
+LEAST_PASSAGE, MOST_PASSAGE = 16, 1 << 16
+"""Bytes of the shortest repeated passage that may be asked for, as ``neardup.passages`` has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,14 @@ class Wanted(Options):
     group_by: str | None = None
     pseudonyms: str | os.PathLike[str] | None = None
     verdicts: Any = ()
+    passages: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.purpose, PURPOSES, "purpose")
         check_size(self.size, single_file=self.single_file)
         check_pattern(self.sources)
         GroupBy.parse(self.group_by)
+        _check_passages(self.passages, is_hidden=self.pseudonyms is not None)
         for name in ("ignore", "verdicts"):
             object.__setattr__(self, name, _paths(getattr(self, name)))
         for name in ("originals", "against"):  # none are typed as an empty tuple
@@ -112,6 +116,18 @@ class Wanted(Options):
                 raise InputError(f"{path} holds no text that could be ignored. Give a template with text, or none.")
             passages += found
         return Template(passages, spec.shingle, spec.normalize)
+
+
+def _check_passages(value: Any, *, is_hidden: bool) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_PASSAGE <= value <= MOST_PASSAGE:
+        raise InputError(f"passages is {value!r}. Give a whole number from {LEAST_PASSAGE} to {MOST_PASSAGE:,}.")
+    if is_hidden:
+        raise InputError(
+            "passages are shown with the names of their documents, and pseudonyms hide these. Leave --passages"
+            " (passages=) out, or --pseudonyms (pseudonyms=)."
+        )
 
 
 def _paths(value: Any) -> tuple[str | os.PathLike[str], ...]:

@@ -76,7 +76,11 @@
   // The people of a report about copying.
   const peopleChunk = () => once(peopleChunks, "people", 0, 1);
 
+  // A chunk of repeated passages: of their list, of their pages, of the list of documents, or of their pages.
+  const repeatedChunks = Object.fromEntries(["repeats", "places", "losses", "documents"].map((kind) => [kind, new Map()]));
+  const repeatedChunk = (kind, number) => once(repeatedChunks[kind], kind, number, KEPT);
+
   const sourceName = (number) => (number >= 0 ? n.meta.sources?.names[number] ?? "" : "");
 
-  Object.assign(n, { clusterChunk, pairChunk, peopleChunk, cluster, sourceName });
+  Object.assign(n, { clusterChunk, pairChunk, peopleChunk, repeatedChunk, cluster, sourceName });
 })(window.neardup);

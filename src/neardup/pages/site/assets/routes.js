@@ -2,8 +2,7 @@
 (function (n) {
   "use strict";
 
-  const ROUTES = [
-    [/^#\/$/, () => ({ title: "" })],
+  const REPORT = [
     [/^#\/histogram$/, () => ({ title: "Similarities", crumbs: [[null, "Similarities"]], view: n.histogramView() })],
     [/^#\/pairs(?:\?(.*))?$/, (asked) => ({ title: "Pairs", crumbs: [[null, "Pairs"]], view: n.pairsView(asked) })],
     [/^#\/clusters(?:\?(.*))?$/, async (asked) => ({ title: "Clusters", crumbs: [[null, "Clusters"]], view: await n.clustersView(asked) })],
@@ -15,7 +14,14 @@
     [/^#\/print$/, async () => ({ title: "To print", crumbs: [[null, "To print"]], view: await n.printView() })],
     [/^#\/sources$/, () => ({ title: "Sources", crumbs: [[null, "Sources"]], view: n.sourcesView() })],
   ];
-  const TABS = { cluster: "clusters", pair: "pairs", person: "people" };
+  const PASSAGES = [
+    [/^#\/passages(?:\?(.*))?$/, (asked) => ({ title: "Passages", crumbs: [[null, "Passages"]], view: n.repeatsView(asked) })],
+    [/^#\/passage\/(\d{1,9})$/, (number) => n.repeatView(Number(number))],
+    [/^#\/documents(?:\?(.*))?$/, (asked) => ({ title: "Documents", crumbs: [[null, "Documents"]], view: n.lossesView(asked) })],
+    [/^#\/document\/(\d{1,9})(?:\/(\d{1,15}))?$/, (number, place) => n.lossView(Number(number), place === undefined ? null : Number(place))],
+  ];
+  const TABS = { cluster: "clusters", pair: "pairs", person: "people", passage: "passages", document: "documents" };
+  const routes = () => [[/^#\/$/, () => ({ title: "" })], ...(n.meta.clusters ? REPORT : []), ...(n.meta.passages ? PASSAGES : [])];
 
   const scrolled = new Map(); // how far down each address was when it was left
   let here = null;
@@ -35,11 +41,11 @@
   }
 
   async function find(hash) {
-    for (const [pattern, show] of ROUTES) {
+    for (const [pattern, show] of routes()) {
       const found = pattern.exec(hash);
       if (!found) continue;
       const parts = found.slice(1);
-      return (await show(...parts)) ?? lost(`The report has no ${parts.length > 1 ? "pair" : "cluster"} at ${hash}. It may have been made again since this address was noted.`);
+      return (await show(...parts)) ?? lost(`There is nothing at ${hash}. The report may have been made again since this address was noted.`);
     }
     return lost(`Nothing in this report is at ${n.plain(hash, 80)}.`);
   }
@@ -82,8 +88,10 @@
     crumbs.replaceChildren(n.make("ol", {}, ...[["#/", "Summary"], ...(found.crumbs ?? [])].map(([to, name]) =>
       n.make("li", {}, to ? n.make("a", { href: to }, name) : n.make("span", { "aria-current": "page" }, name)))));
     const part = hash.split(/[/?]/)[1];
+    const own = TABS[part] ?? part;
+    const tab = meta.clusters && own === "documents" ? "passages" : own; // a report has no tab for these
     for (const link of n.byId("nav").querySelectorAll("a")) {
-      const isThis = link.getAttribute("href") === `#/${TABS[part] ?? part}`;
+      const isThis = link.getAttribute("href") === `#/${tab}`;
       if (isThis) link.setAttribute("aria-current", TABS[part] ? "true" : "page");
       else link.removeAttribute("aria-current");
     }
@@ -115,6 +123,6 @@
     n.meta = n.parse("meta");
     history.scrollRestoration = "manual";
     show({ isFirst: true });
-    n.openSummary();
+    n.openSummary?.();
   });
 })(window.neardup);

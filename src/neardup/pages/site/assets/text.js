@@ -104,8 +104,8 @@
     return place;
   }
 
-  // The class of a passage that has the colour of this number.
-  const colour = (number) => `k${number % COLOURS}`;
+  // The class of a passage that has the colour of this number, or a class of its own.
+  const colour = (number) => (typeof number === "string" ? number : `k${number % COLOURS}`);
 
   // Where in a text of a size the spans lie, as a picture of any width. Spans, rising, and size in the same units.
   function strip(spans, size, colours, properties) {
