@@ -23,7 +23,8 @@ from neardup.params import InputOptions, RunOptions
 from neardup.stages.repeats.chains import Chains, group_chains
 from neardup.stages.repeats.segments import FIRST
 from neardup.tasks.passages.chains import ChainRun, Changes
-from neardup.tasks.passages.run import Length, PassageRun
+from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.passages.settings import Length
 
 STORY = (
     "A whale of uncommon size was seen off the point on Sunday last by the crew of the Mary Ann. The master says that "

@@ -18,7 +18,7 @@ from neardup.pages.notebook import MOST_BYTES
 from neardup.tasks.passages import page as page_module
 from neardup.tasks.passages.page import view_of
 from neardup.tasks.passages.page_census import Grouping
-from neardup.tasks.passages.run import LEAST, MOST, Cutting
+from neardup.tasks.passages.settings import LEAST, MOST, Cutting
 from neardup.tasks.report.wanted import LEAST_PASSAGE, MOST_PASSAGE
 
 NOTICE = "All rights are reserved by us, everywhere and for all times, café included."
