@@ -6,6 +6,7 @@ Units are bytes, characters or words of the text, normalised or not. What repeat
 
 from __future__ import annotations
 
+import secrets
 import threading
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,6 +29,15 @@ VOCABULARY_SHARE = 0.3
 PLACES = 1 << 32
 Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 """Of a hash: what it starts from, and three odd numbers."""
+
+
+def private_key() -> Key:
+    """A key of the hashes that lead to equal windows, drawn at random: nobody can write texts that meet in them.
+
+    The answer does not depend on it.
+    """
+    start, *odd = (np.uint64(secrets.randbits(64)) for _ in range(4))
+    return start, odd[0] | np.uint64(1), odd[1] | np.uint64(1), odd[2] | np.uint64(1)
 
 
 class Compared(NamedTuple):
