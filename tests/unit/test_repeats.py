@@ -191,8 +191,8 @@ def test_places_too_many_to_be_grouped_are_counted_window_by_window(
     whole = segments_of(blobs, 20, key=key)
     check(blobs, 20, whole)
     crowds = []
-    monkeypatch.setattr(grouping, "LEAST_ROWS", 8)
-    monkeypatch.setattr(grouping, "MOST_ROWS", 8)
+    for name, value in (("LEAST_ROWS", 8), ("MOST_ROWS", 8), ("ROW_BYTES", 500)):
+        monkeypatch.setattr(grouping, name, value)
     counted = grouping.crowd_pieces
     monkeypatch.setattr(grouping, "crowd_pieces", lambda *given, **how: crowds.append(1) or counted(*given, **how))
     for threads in (1, 2):

@@ -28,7 +28,8 @@ PIECE_SHARE, GROUP_SHARE, DIVIDED_SHARE = 0.15, 0.2, 0.05
 ROW_BYTES = 400
 """Memory for each anchor that is grouped, beside the text around it; measured where all are of one key."""
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
-"""Anchors that are grouped at a time; fewer only where a limit of memory asks for it."""
+"""Anchors that are grouped at a time; fewer only where a limit of memory asks for it, more where all are of one key
+and take no more memory than the text."""
 CROWD = 8
 """A part of parts is of one key, for what it holds of them: more than this share, and too much to be grouped."""
 LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 22
@@ -60,7 +61,9 @@ def group(
     spill = space.scratch if space.path is not None else None
     pieces = Partitions("pieces", width=4, parts=chunks, budget=share(PIECE_SHARE), spill=spill)
     row_bytes = ROW_BYTES + (2 * around.window.span * around.window.unit if text.is_filed else 0)
-    most = max(LEAST_ROWS, min(MOST_ROWS, share(GROUP_SHARE) // ((threads + 2) * row_bytes)))
+    room = min(share(GROUP_SHARE) // (threads + 2), max(text.size * around.window.unit, MOST_ROWS * row_bytes))
+    fit = max(LEAST_ROWS, room // row_bytes)
+    most = min(MOST_ROWS, fit)
     salt = int(key[1] >> np.uint64(1)) | 1
     observer.stage("grouping", len(anchors), "")
 
@@ -72,9 +75,10 @@ def group(
         """All parts as tasks. Crowds are worked on here and now, in the thread of whoever asks for tasks."""
         for run in cut(parts.sizes, most):
             first, size = run.start, int(parts.sizes[run].sum())
-            if size <= most:
+            is_one_key = depth and (CROWD * size > len(parts) or depth * PART_BITS >= 64)
+            if size <= (fit if is_one_key else most):
                 yield _Task(parts, first, run.stop)
-            elif depth and (CROWD * size > len(parts) or depth * PART_BITS >= 64):
+            elif is_one_key:
                 for found in crowd_pieces(parts.scan(first, most), size, around, key, most=most, space=space):
                     add(found)
                 observer.advance(size)
