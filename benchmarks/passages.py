@@ -111,7 +111,7 @@ def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[]
     def go() -> dict[str, float]:
         def task(first: int) -> Batch:
             some = documents.slice(first, min(first + step, len(documents)))
-            return Batch(some, "texts", np.arange(len(some)))
+            return Batch(some, "texts", np.arange(len(some)), consumed=some.nbytes)
 
         with tempfile.TemporaryDirectory() as folder:
             work = 8 << 30 if memory is None else memory * 1_000_000
@@ -122,7 +122,7 @@ def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[]
                 tasks,
                 Window(span),
                 units=Units("byte", Normalize("none"), space),
-                total_bytes=None,
+                total_bytes=documents.nbytes,
                 threads=1,
                 names=Provenance(),
                 observer=Silent(),
