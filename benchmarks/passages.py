@@ -95,9 +95,11 @@ def resident(label: str) -> int:
 def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[], dict[str, float]], np.ndarray]:
     """A run of neardup's engine over texts in memory, and the marks that it makes: 1 where a repeated window begins."""
     from neardup.engine.observe import Silent
-    from neardup.engine.repeats.find import Window, find_repeats
+    from neardup.engine.repeats.find import find_repeats
+    from neardup.engine.repeats.units import Units, Window
     from neardup.engine.space import Budget, Space
     from neardup.inputs.names import Provenance
+    from neardup.params import Normalize
     from neardup.types import Batch, Documents
 
     documents = Documents.from_bytes(texts)
@@ -109,7 +111,7 @@ def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[]
     def go() -> dict[str, float]:
         def task(first: int) -> Batch:
             some = documents.slice(first, min(first + step, len(documents)))
-            return Batch(some, "texts", np.arange(len(some)))
+            return Batch(some, "texts", np.arange(len(some)), consumed=some.nbytes)
 
         with tempfile.TemporaryDirectory() as folder:
             work = 8 << 30 if memory is None else memory * 1_000_000
@@ -119,8 +121,8 @@ def ours(texts: list[bytes], span: int, memory: int | None) -> tuple[Callable[[]
             found = find_repeats(
                 tasks,
                 Window(span),
-                prepare=lambda documents: documents,
-                total_bytes=None,
+                units=Units("byte", Normalize("none"), space),
+                total_bytes=documents.nbytes,
                 threads=1,
                 names=Provenance(),
                 observer=Silent(),

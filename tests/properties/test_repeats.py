@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from tests.oracles import repeats as plain
 from tests.unit.repeating import BAD_KEY, check, rows_of, segments_of
 
+from neardup.engine.repeats.units import Units
+from neardup.engine.space import Budget, Space
+from neardup.params import Normalize
+from neardup.stages.offsets import trace
 from neardup.stages.repeats.policies import POLICIES, find_cuts
 from neardup.stages.repeats.surgery import snap_cuts, without
+from neardup.types import Documents
 
 EXAMPLES = settings(max_examples=80)
 FEW = settings(max_examples=12)
@@ -95,3 +100,32 @@ def test_what_is_left_is_utf8_and_no_cut_grows(text: str, data: st.DataObject):
         found = snap_cuts(blob, cuts, snap=snap, least=0)
         without(blob, found).decode("utf-8")
         assert all(any(start <= a and b <= end for start, end in cuts) for a, b in found)
+
+
+HARD_LETTERS = (
+    "aAbé\u00e9\u0301\u0323\u0331\u00df\ufb01\u0130\u212b\u1e9b"
+    "\u0345\u03b1\u0390\u1fb3 \u00a0\u3000\n.,\u3002\u1112\u1161\u11ab\ud55c\u0f71\u0f72\u05d0\u05b7日🙂"
+)
+STEPS = ["none", "nfc", "nfkc", "none,casefold", "nfc,casefold,space", "nfkc,casefold,punct,space", "nfkc,punct,strip"]
+
+
+@given(
+    st.lists(st.one_of(st.text(alphabet=HARD_LETTERS, max_size=30), st.text(max_size=12)), max_size=5),
+    st.sampled_from(STEPS),
+)
+@settings(max_examples=300)
+def test_units_have_the_places_that_the_definition_of_normalisation_gives_them(texts: list[str], steps: str):
+    normalize = Normalize.parse(steps)
+    texts = [text.encode("utf-8", "replace").decode() for text in texts]
+    units = Units("char", normalize, Space(Budget(1 << 30, 1 << 29), None, {})).of(Documents.from_texts(texts))
+    codes = units.documents.data[: units.documents.nbytes].view("<u4").tolist()
+    assert units.places is not None
+    places = units.places.tolist()
+    for text, begin, end in zip(
+        texts, units.documents.offsets[:-1] // 4, units.documents.offsets[1:] // 4, strict=True
+    ):
+        traced = trace(text, normalize)
+        assert "".join(map(chr, codes[begin:end])) == traced.text
+        before = [len(text[:i].encode()) for i in range(len(text) + 1)]
+        wanted = [[before[i], before[j]] for i, j in zip(traced.starts, traced.ends, strict=True)]
+        assert places[begin:end] == wanted

@@ -34,6 +34,24 @@ SEARCHES: dict[str, dict[str, Any]] = {
 }
 
 
+def crowds() -> list[Any]:
+    """What the kernels for places beyond the memory say of a few windows."""
+    import numpy as np
+
+    from neardup.kernels import crowds, vocabulary
+
+    data = np.frombuffer(b"a rose is a rose is a rose" + bytes(64), dtype=np.uint8).copy()
+    windows, none = np.empty((19, 2), dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    key = tuple(np.uint64(odd) for odd in (5, 2**61 + 7, 2**60 + 9, 2**59 + 11))
+    crowds.hash_windows(data, none, none, none + 18, 1, 8, key, windows)
+    of, cells, hashes, facts = np.empty(19, np.int64), np.full(64, -1), np.empty(19, np.uint64), np.empty((19, 4), int)
+    documents = np.zeros(19, dtype=np.int64)
+    known = crowds.tally_windows(windows, documents, documents + 1, cells, hashes, facts, 0, of)
+    vocabulary.place_words(hashes[:known], np.full(64, -1))
+    same = crowds.all_same(data, none, data, none + 10, 8)
+    return [of.tolist(), facts[:known].tolist(), bool(same)]
+
+
 def answers(folder: Path) -> dict[str, Any]:
     """What neardup says of a few texts, as JSON has it."""
     import neardup
@@ -84,6 +102,9 @@ def answers(folder: Path) -> dict[str, Any]:
     changed = [text.replace("committee", "comittee") if i % 2 else text for i, text in enumerate(TEXTS[:12])]
     for name, how in (("changed", {"min_bytes": 40}), ("changed words", {"min_words": 6})):
         found[name] = neardup.passages(changed, gaps=12, threads=1, **how).spans.to_pylist()
+    normalised = neardup.passages([*TEXTS, *TEXTS], min_bytes=20, normalize="nfkc,casefold,space", threads=1)
+    found["passages of normalised text"] = normalised.spans.to_pylist()
+    found["crowds"] = crowds()
     found |= direct()
     loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return loaded

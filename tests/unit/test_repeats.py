@@ -14,6 +14,8 @@ from tests.oracles import repeats as plain
 from tests.unit.repeating import BAD_KEY, check, rows_of, segments_of
 
 import neardup
+from neardup.engine.repeats import grouping
+from neardup.engine.repeats.units import Key
 from neardup.engine.space import Budget
 from neardup.errors import InputError
 from neardup.kernels import anchors
@@ -176,6 +178,39 @@ def test_threads_and_memory_change_nothing(tmp_path: Path):
         assert rows_of(segments_of(blobs, 32, threads=threads, step=step, folder=folder)) == found
 
 
+@pytest.mark.parametrize("key", [None, BAD_KEY])
+@pytest.mark.parametrize("is_filed", [False, True])
+def test_places_too_many_to_be_grouped_are_counted_window_by_window(
+    key: Key | None, is_filed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    draw = random.Random(8)
+    notice = bytes(draw.choices(b"abcd", k=60))
+    blobs = [bytes(draw.choices(b"abcd", k=12)) + notice[draw.randint(0, 20) :] for _ in range(24)]
+    blobs += [b"z" * 30, notice * 4, b"zy" * 30, b"z" * 31]
+    folder = tmp_path if is_filed else None
+    whole = segments_of(blobs, 20, key=key)
+    check(blobs, 20, whole)
+    crowds = []
+    for name, value in (("LEAST_ROWS", 8), ("MOST_ROWS", 8), ("ROW_BYTES", 500)):
+        monkeypatch.setattr(grouping, name, value)
+    counted = grouping.crowd_pieces
+    monkeypatch.setattr(grouping, "crowd_pieces", lambda *given, **how: crowds.append(1) or counted(*given, **how))
+    for threads in (1, 2):
+        assert rows_of(segments_of(blobs, 20, key=key, threads=threads, folder=folder)) == rows_of(whole)
+    assert len(crowds) >= (2 if key else 6)
+
+
+def test_a_passage_at_many_places_fits_into_little_memory(monkeypatch: pytest.MonkeyPatch):
+    texts = [f"{i}{NOTICE}{i}" for i in range(3000)]
+    whole = neardup.passages(texts, min_bytes=20, threads=1).spans
+    limit = Budget.of(None).limit
+    monkeypatch.setattr(Budget, "of", classmethod(lambda cls, _: cls(limit, 200_000)))
+    found = neardup.passages(texts, min_bytes=20, threads=1)
+    assert found.spans.equals(whole)
+    assert whole["count"].to_pylist().count(3000) == 3000
+    found.close()
+
+
 def test_texts_and_characters_are_the_same_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     draw = random.Random(6)
     words = ["".join(draw.choices("aábcdeé ", k=6)) for _ in range(300)]
@@ -264,14 +299,6 @@ def test_words_that_were_apart_do_not_run_together():
     assert without(b"one (gone) two", [(4, 10)]) == b"one  two"
 
 
-def test_too_many_copies_for_the_memory_are_refused_with_the_limit_that_would_do(monkeypatch: pytest.MonkeyPatch):
-    texts = [f"{i}{NOTICE}{i}" for i in range(3000)]
-    limit = Budget.of(None).limit
-    monkeypatch.setattr(Budget, "of", classmethod(lambda cls, _: cls(limit, 200_000)))
-    with pytest.raises(InputError, match=r"places of one passage.* Raise --memory \(memory=\) to \d+MB"):
-        neardup.passages(texts, min_bytes=20, threads=1)
-
-
 def test_texts_that_have_too_little_left_are_left_out():
     texts = [f"One story. {NOTICE}", f"Two! {NOTICE}", f"Three more words. {NOTICE}"]
     found = neardup.passages(texts, min_bytes=20)
@@ -303,8 +330,12 @@ def test_parts_come_back_in_the_order_in_which_they_were_added(tmp_path: Path, b
     assert parts.is_filed == (budget == 0)
     assert parts.sizes.tolist() == [3, 2, 5]
     assert parts.take(0, 1)[:, 0].tolist() == [0, 2, 12]
-    assert parts.take(1, 3)[:, 0].tolist() == [14, 16, 4, 6, 8, 10, 18]
-    assert parts.take(0, 3, mask=3, wanted=2)[:, 0].tolist() == [2, 14, 6, 10, 18]
+    assert sorted(parts.take(1, 3)[:, 0].tolist()) == [4, 6, 8, 10, 14, 16, 18]
+    assert parts.take(2, 3)[:, 0].tolist() == [4, 6, 8, 10, 18]
+    assert [rows[:, 0].tolist() for rows in parts.scan(2, 3)] == [[4, 6, 8], [10, 18]]
+    assert next(iter(parts.scan(2, 5))).shape == (5, 2)
+    assert parts.forget(2) == (budget > 0)
+    assert parts.take(2, 3)[:, 0].tolist() == [4, 6, 8, 10, 18]
     parts.drop()
     assert len(parts) == 0
     folder.remove()

@@ -196,9 +196,12 @@ class Space:
             self.workdir.checkpoint(**self.lasting, **changes)
             self._last = time.monotonic()
 
-    def release_memory(self) -> None:
-        """Give memory that was freed, and that allocators keep, back where there is a workdir: it is short then."""
-        if self.workdir is None:
+    def release_memory(self, *, at_once: bool = False) -> None:
+        """Give memory that was freed, and that allocators keep, back where there is a workdir: it is short then.
+
+        ``at_once``: also where there is none, because much was freed and more is about to be used.
+        """
+        if self.workdir is None and not at_once:
             return
         pa.default_memory_pool().release_unused()
         if sys.platform == "linux":

@@ -61,6 +61,7 @@ SECONDS = {
     "delimited.scan_records": 1.1,
     "joining.prefixes_of": 1.1,
     "normal.write": 1.0,
+    "tracing.trace": 1.0,
     "segments.walk_pieces": 0.8,
     "delimited.find_stop": 1.0,
     "banding.group_parts": 0.9,

@@ -29,7 +29,7 @@ S32 = np.uint64(32)
 HEAD = np.uint64(1 << 63)
 """Set in an anchor of one window that stands for others, which follow it in a loop."""
 LONGEST_PERIOD = 32
-LOOP = 32
+LOOP = 8
 """Windows of a loop, at least, and of each period three."""
 STEP = 16
 BLOCK = 1 << 13

@@ -82,7 +82,7 @@ def _composes(pairs, pair):
 
 
 @part
-def _is_apart(entry, code, letter, last, pairs):
+def is_apart(entry, code, letter, last, pairs):
     """Whether a character stays what it is alone, behind ``letter`` (-1: one that decomposes) and class ``last``."""
     if entry & 3 == UNKNOWN:
         return False
@@ -123,7 +123,7 @@ def _leads(data, position, stop, items, owed):
 
 
 @inlined
-def _decoded(word):
+def decoded(word):
     """Code point of the sequence that begins ``word`` (uint64), -1 where it is too long a form or beyond Unicode."""
     lead = np.int64(word & BYTE0)
     size = 2 + np.int64(lead >= 0xE0) + np.int64(lead >= 0xF0)
@@ -166,7 +166,7 @@ def look(characters, data, offsets, items, found, wanted):
                     letter, last = before if before < 0x80 else (BEFORE if before < 0xC0 else -1), 0
                 lead = data[at]
                 expected = at + 2 + np.int64(lead >= 0xE0) + np.int64(lead >= 0xF0)
-                code = _decoded(load64(data, at))
+                code = decoded(load64(data, at))
                 if code < 0:
                     state = ASK
                     break
@@ -184,7 +184,7 @@ def look(characters, data, offsets, items, found, wanted):
                     letter = -1 if lost else (code if last == 0 else letter)
                     continue
                 if letter == BEFORE and entry & JOINS:
-                    letter = _decoded(load64(data, at - (2 if data[at - 2] >= 0xC0 else 3)))
+                    letter = decoded(load64(data, at - (2 if data[at - 2] >= 0xC0 else 3)))
                     page = pages[letter >> 6]
                     if page < 0:
                         missing += 1
@@ -192,7 +192,7 @@ def look(characters, data, offsets, items, found, wanted):
                         continue
                     if entries[(page << 6) | (letter & 63)] != 0:
                         letter = -1
-                if not _is_apart(entry, code, letter, last, pairs):
+                if not is_apart(entry, code, letter, last, pairs):
                     state = ASK
                     if missing == 0:
                         break
@@ -286,7 +286,7 @@ def compose(data, offsets, pairs, composites, seconds, out, out_offsets):
                 n += 1
                 at += 1
                 continue
-            code = _decoded(word)
+            code = decoded(word)
             if letter >= 0 and seconds[code >> 6]:
                 composite = _composite(letter, code, pairs, composites)
                 if composite >= 0:
@@ -359,7 +359,7 @@ def write(characters, data, offsets, items, found, wanted, out, out_offsets):
             if length == 0 or at + length > stop:
                 found[d] = ASK
                 break
-            code = _decoded(load64(data, at))
+            code = decoded(load64(data, at))
             page = pages[code >> 6]
             if page < 0:
                 missing += not wanted[code >> 6]
@@ -373,7 +373,7 @@ def write(characters, data, offsets, items, found, wanted, out, out_offsets):
                 at += length
                 letter, last, gap = code if entry == 0 else -1, 0, 0
                 continue
-            if not _is_apart(entry, code, letter, last, pairs):
+            if not is_apart(entry, code, letter, last, pairs):
                 found[d] = ASK
                 if missing == 0:
                     break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from neardup.cutting import starts_of
 from neardup.spool.columns import FileColumn
 from neardup.spool.workdir import Workdir
 from neardup.types import I64, U64
+
+STRETCHES = 8
+"""Stretches of parts whose rows are kept in arrays of their own, so that each can be forgotten by itself."""
 
 
 class Partitions:
@@ -29,7 +32,8 @@ class Partitions:
         """int64[parts]: rows of each."""
         self._budget = budget
         self._spill = spill
-        self._blocks: list[tuple[U64, I64]] = []
+        self._bounds = [parts * i // STRETCHES for i in range(STRETCHES + 1)]
+        self._blocks: list[list[tuple[U64, I64]]] = [[] for _ in range(STRETCHES)]
         self._held = 0
         self._file: FileColumn | None = None
         self._workdir: Workdir | None = None
@@ -44,48 +48,86 @@ class Partitions:
         return self._file is not None
 
     def add(self, rows: U64, starts: I64) -> None:
-        """Add uint64[n, width], ordered by part: part p is ``rows[starts[p] : starts[p + 1]]``."""
+        """Add uint64[n, width], ordered by part: part p is ``rows[starts[p] : starts[p + 1]]``. They are copied."""
         if not rows.shape[0]:
             return
         self.sizes += np.diff(starts)
-        self._blocks.append((rows, starts))
-        self._held += rows.nbytes + starts.nbytes
+        for i, blocks in enumerate(self._blocks):
+            inside = starts[self._bounds[i] : self._bounds[i + 1] + 1]
+            some = rows[inside[0] : inside[-1]].copy()
+            if some.size:
+                blocks.append((some, inside - inside[0]))
+                self._held += some.nbytes + inside.nbytes
         if self._held > self._budget and self._spill is not None:
             self.file_all()
 
     def file_all(self) -> None:
         """Write what is in memory to the file."""
-        if self._spill is None or not self._blocks:
+        if self._spill is None or not any(self._blocks):
             return
         if self._file is None:
             self._workdir = self._spill()
             self._file = self._workdir.column(self.name, np.uint64, self.width)
         at = len(self._file)
-        sizes: I64 = np.stack([np.diff(starts) for _, starts in self._blocks]).sum(axis=0)
+        sizes = np.zeros(self.parts, dtype=np.int64)
+        for i, blocks in enumerate(self._blocks):
+            first, stop = self._bounds[i], self._bounds[i + 1]
+            for _, starts in blocks:
+                sizes[first:stop] += np.diff(starts)
+            for part in range(stop - first):
+                for rows, starts in blocks:
+                    piece = rows[starts[part] : starts[part + 1]]
+                    if piece.size:
+                        self._file.append(piece)
+            blocks.clear()
         self._runs.append(starts_of(sizes) + at)
-        for part in np.flatnonzero(sizes).tolist():
-            for rows, starts in self._blocks:
-                piece = rows[starts[part] : starts[part + 1]]
-                if piece.size:
-                    self._file.append(piece)
         self._file.file.rest()  # nothing in its buffer: several threads may read, but not while one of them writes it
-        self._blocks, self._held = [], 0
+        self._held = 0
 
-    def take(self, first: int, stop: int, *, mask: int = 0, wanted: int = 0) -> U64:
-        """uint64[m, width]: the rows of parts ``first`` to below ``stop``, one part behind the other.
+    def take(self, first: int, stop: int) -> U64:
+        """uint64[m, width]: the rows of parts ``first`` to below ``stop``, those of each part in their order."""
+        found = list(self._pieces(first, stop, max(1, len(self))))
+        return np.concatenate(found) if found else np.empty((0, self.width), dtype=np.uint64)
 
-        With a ``mask`` only rows of which the first number is ``wanted`` under it.
+    def scan(self, part: int, most: int) -> Iterator[U64]:
+        """The rows of a part in their order, ``most`` at a time."""
+        held: list[U64] = []
+        room = most
+        for rows in self._pieces(part, part + 1, most):
+            while room <= rows.shape[0]:
+                yield np.concatenate([*held, rows[:room]])
+                held, rows, room = [], rows[room:], most
+            held.append(rows)
+            room -= rows.shape[0]
+        if room < most:
+            yield np.concatenate(held)
+
+    def _pieces(self, first: int, stop: int, most: int) -> Iterator[U64]:
+        """The rows of some parts, from the file ``most`` at a time; not to be written to."""
+        for run in self._runs:
+            end = int(run[stop])
+            for begin in range(int(run[first]), end, most):
+                if self._file is not None:
+                    yield self._file.slice(begin, min(begin + most, end)).reshape(-1, self.width)
+        for i, blocks in enumerate(self._blocks):
+            low, high = (
+                min(max(part, self._bounds[i]), self._bounds[i + 1]) - self._bounds[i] for part in (first, stop)
+            )
+            if low < high:
+                yield from (rows[starts[low] : starts[high]] for rows, starts in blocks if starts[low] < starts[high])
+
+    def forget(self, stop: int) -> bool:
+        """Forget the rows of parts before ``stop`` that are in memory, as far as they can be; whether there were any.
+
+        ``sizes`` stays as it is.
         """
-        found = []
-        for part in range(first, stop):
-            for run in self._runs:
-                if run[part] < run[part + 1] and self._file is not None:
-                    rows = self._file.slice(int(run[part]), int(run[part + 1])).reshape(-1, self.width)
-                    found.append(_kept(rows, mask, wanted))
-            found += [_kept(rows[starts[part] : starts[part + 1]], mask, wanted) for rows, starts in self._blocks]
-        if not found:
-            return np.empty((0, self.width), dtype=np.uint64)
-        return np.concatenate(found)
+        found = False
+        for i, blocks in enumerate(self._blocks):
+            if self._bounds[i + 1] <= stop and blocks:
+                self._held -= sum(rows.nbytes + starts.nbytes for rows, starts in blocks)
+                blocks.clear()
+                found = True
+        return found
 
     def keep(self) -> None:
         """Have all rows in the file, and beside it where the parts of each run begin: a checkpoint makes them last."""
@@ -107,13 +149,10 @@ class Partitions:
 
     def drop(self) -> None:
         """Forget all rows, and delete the files."""
-        self._blocks, self._held, self._runs = [], 0, []
+        self.forget(self.parts)
+        self._held, self._runs = 0, []
         self.sizes = np.zeros(self.parts, dtype=np.int64)
         if self._file is not None and self._workdir is not None:
             for name in self._workdir.names(self.name):
                 self._workdir.delete(name)
             self._file = None
-
-
-def _kept(rows: U64, mask: int, wanted: int) -> U64:
-    return rows[rows[:, 0] & np.uint64(mask) == np.uint64(wanted)] if mask else rows

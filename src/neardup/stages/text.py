@@ -73,7 +73,7 @@ def _by_characters(documents: Documents, normalize: Normalize, *, items: bool) -
     table = table_of(normalize)
     found = np.full(len(documents), normal.UNSEEN if normalize.is_form_only else normal.MAPPED, dtype=np.uint8)
     if normalize.is_form_only:
-        _with_all_pages(table, lambda now, wanted: normal.look(now, *_arrays(documents), items, found, wanted))
+        with_all_pages(table, lambda now, wanted: normal.look(now, *_arrays(documents), items, found, wanted))
     done = _mapped(documents, table, found, items=items) if (found == normal.MAPPED).any() else documents
     return done, np.flatnonzero(found == normal.ASK)
 
@@ -86,7 +86,7 @@ def _is_ascii(documents: Documents) -> bool:
     return bool(utf8.is_ascii(documents.data, int(documents.offsets[0]), int(documents.offsets[-1])))
 
 
-def _with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> None:
+def with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> None:
     """Call a kernel until the table has the pages that it meets; the second time is the last but for threads."""
     wanted = np.zeros(normal.PAGES, dtype=np.bool_)
     while kernel(table.now, wanted):
@@ -104,7 +104,7 @@ def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Do
         found[:] = known
         return int(normal.write(now, *_arrays(documents), items, found, wanted, out[: room + 8], offsets))
 
-    _with_all_pages(table, write)
+    with_all_pages(table, write)
     return Documents(out, offsets)
 
 

@@ -55,7 +55,6 @@ def chain_repeats(repeats: Repeats, rules: Rules, space: Space) -> ChainedRepeat
         repeats.window,
         repeats.loops,
         repeats.pieces,
-        repeats.chunk,
         repeats.choice,
         found=group_chains(chains.found(), repeats.text.offsets),
         work=int(chains.state[chaining.WORK]),

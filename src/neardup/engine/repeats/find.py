@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
+from neardup.engine.repeats.around import PLACE, Around
 from neardup.engine.repeats.choice import NOWHERE, Choice
+from neardup.engine.repeats.grouping import KEY_SHIFT, PARTS, group, no_pieces
 from neardup.engine.repeats.lasting import GROUPED, READ, keep_grouped, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
-from neardup.engine.repeats.units import Compared, Key, Units, Window
+from neardup.engine.repeats.units import Compared, Key, Units, Window, private_key
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.kernels import anchors as anchoring
-from neardup.kernels import repeats as grouping
 from neardup.kernels import segments as walking
 from neardup.spool.partitions import Partitions
 from neardup.stages.repeats.segments import Segments
 from neardup.types import I64, U64, Batch, Documents
 
-PARTS = 512
-"""Parts of the anchors, by the first nine bits of their keys."""
-KEY_SHIFT = 64 - 9
-ANCHOR_SHARE, PIECE_SHARE, GROUP_SHARE = 0.2, 0.15, 0.2
-"""Of the memory for data: anchors that wait to be grouped, pieces that wait to be walked, and what is grouped now."""
-ROW_BYTES = 160
-"""Memory for each anchor that is grouped, beside the text around it."""
-MOST_ROWS = 1 << 16
-LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 22
-"""Places of text whose pieces are walked together."""
-MOST_CHUNKS = 4096
+ANCHOR_SHARE = 0.2
+"""Of the memory for data, anchors that wait to be grouped."""
 BLOCK = 1 << 14
 """Segments that are handed on together."""
-PLACE = np.uint64((1 << anchoring.PLACES) - 1)
-
-
-def private_key() -> Key:
-    """A key of the hashes that lead to equal windows, drawn at random: nobody can write texts that meet in them.
-
-    The answer does not depend on it.
-    """
-    start, *odd = (np.uint64(secrets.randbits(64)) for _ in range(4))
-    return start, odd[0] | np.uint64(1), odd[1] | np.uint64(1), odd[2] | np.uint64(1)
 
 
 @dataclass(slots=True)
@@ -63,8 +44,7 @@ class Repeats:
     loops: I64
     """int64[m, 3], stretches of short period, as ``anchors.select_anchors`` has them, in the order of the text."""
     pieces: Partitions
-    chunk: int
-    """Places of text whose pieces are in one part."""
+    """By where they stand: ``kernels.repeats`` says what they are."""
     choice: Choice
     """Which windows count."""
 
@@ -145,8 +125,7 @@ def find_repeats(
     files, and an interrupted run goes on behind its last stage, with the key that it began with.
 
     Memory: the texts, and beside them 16 bytes for each anchor (0.03 a byte of text at a span of 100, 0.065 at 50)
-    and 32 for each piece of what is repeated; what outgrows the budget goes to files. The places of one passage are
-    compared together, 160 bytes each: InputError, with the limit that would do, where they are too many.
+    and 32 for each piece of what is repeated; what outgrows the budget goes to files.
     """
     key = private_key() if key is None else key
     text = EndToEnd(space, window.unit)
@@ -159,8 +138,12 @@ def find_repeats(
         if stage == READ:
             anchors.restore()
             choice = choose(text.offsets.size - 1)
-            return _group(text, originals, window, known, anchors, key, choice, threads=threads, space=space)
-        return _grouped(text, originals, window, known, choose(text.offsets.size - 1), space)
+            how: Any = {"threads": threads, "observer": observer, "space": space}
+            return _grouped(text, originals, window, known, anchors, key, choice, **how)
+        pieces = no_pieces(int(space.state["parts"]), space)
+        if stage == GROUPED:  # else it has walked them too, and forgotten
+            pieces.restore()
+        return Repeats(text, originals, window, known, pieces, choose(text.offsets.size - 1))
     if space.is_lasting:
         for each in (text, originals):
             each.spill()
@@ -202,10 +185,11 @@ def find_repeats(
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
     keep_read(text, originals, anchors, joined, key, names, space)
     choice = choose(text.offsets.size - 1)
-    return _group(text, originals, window, joined, anchors, key, choice, threads=threads, space=space)
+    how = {"threads": threads, "observer": observer, "space": space}
+    return _grouped(text, originals, window, joined, anchors, key, choice, **how)
 
 
-def _group(
+def _grouped(
     text: EndToEnd,
     originals: Originals,
     window: Window,
@@ -215,110 +199,12 @@ def _group(
     choice: Choice,
     *,
     threads: int,
+    observer: Observer,
     space: Space,
 ) -> Repeats:
     """The pieces of all anchors; these are forgotten then."""
-    share = space.budget.share
-    chunk = max(LEAST_CHUNK, min(MOST_CHUNK, share(0.1) // 32), -(-text.size // MOST_CHUNKS))
-    pieces = _no_pieces(text, chunk, space)
-    chunks = pieces.parts
-    around = 2 * window.span * window.unit if text.is_filed else 0
-    most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((threads + 2) * (ROW_BYTES + around))))
-    salt = int(key[1] >> np.uint64(1)) | 1
-
-    def work(task: tuple[int, int, int, int]) -> U64:
-        first, stop, mask, wanted = task
-        rows = anchors.take(first, stop, mask=mask, wanted=wanted)
-        if rows.shape[0] > most:  # parts cannot be cut further: these are nearly all of one key
-            size = rows.shape[0] * (ROW_BYTES + around)
-            space.need_memory(size, f"{rows.shape[0]:,} places of one passage, which are compared together,")
-        members, starts = grouping.repeated_keys(rows, salt)
-        return _pieces_of(rows, members, starts, text, window, loops, key, choice)
-
-    for found in in_order(work, _tasks(anchors.sizes, most), threads=threads, ahead=threads + 1):
-        order = np.argsort(found[:, 0])
-        found = found[order]
-        bounds = np.arange(chunks + 1, dtype=np.uint64) * np.uint64(chunk) << np.uint64(anchoring.MORE)
-        pieces.add(found, np.searchsorted(found[:, 0], bounds))
-    anchors.drop()
-    keep_grouped(pieces, chunk, space)
+    around = Around(text, window, loops, choice)
+    pieces = group(anchors, around, key, threads=threads, observer=observer, space=space)
+    keep_grouped(pieces, space)
     space.release_memory()
-    return Repeats(text, originals, window, loops, pieces, chunk, choice)
-
-
-def _no_pieces(text: EndToEnd, chunk: int, space: Space) -> Partitions:
-    chunks = max(1, -(-text.size // chunk))
-    spill = space.scratch if space.path is not None else None
-    return Partitions("pieces", width=4, parts=chunks, budget=space.budget.share(PIECE_SHARE), spill=spill)
-
-
-def _grouped(text: EndToEnd, originals: Originals, window: Window, loops: I64, choice: Choice, space: Space) -> Repeats:
-    """What an interrupted run had grouped; no pieces where it has walked them too, and forgotten."""
-    chunk = int(space.state["chunk"])
-    pieces = _no_pieces(text, chunk, space)
-    if stage_of(space) == GROUPED:
-        pieces.restore()
-    return Repeats(text, originals, window, loops, pieces, chunk, choice)
-
-
-def _tasks(sizes: I64, most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Parts to be grouped together, and of a part with more than ``most`` rows the keys to be grouped at a time."""
-    for run in cut(sizes, most):
-        first, stop = run.start, run.stop
-        passes = 1
-        while stop - first == 1 and sizes[first] > most * passes and passes < 1 << 12:
-            passes *= 2
-        for wanted in range(passes):
-            yield first, stop, passes - 1, wanted
-
-
-def _pieces_of(
-    rows: U64, members: I64, starts: I64, text: EndToEnd, window: Window, loops: I64, key: Key, choice: Choice
-) -> U64:
-    """The pieces of groups of anchors, in no order."""
-    if not members.size:
-        return np.empty((0, 4), dtype=np.uint64)
-    # by place, so that the text around them is read in order
-    all_places = ((rows[members, 1] >> anchoring.BITS24) & PLACE).astype(np.int64)
-    order = np.argsort(all_places)
-    rank = np.empty(members.size, dtype=np.int64)
-    rank[order] = np.arange(members.size)
-    kept = np.ascontiguousarray(rows[members[order]])
-    places = all_places[order]
-    weights = np.ones(members.size, dtype=np.int64)
-    heads = np.flatnonzero(kept[:, 1] & anchoring.HEAD)
-    if heads.size:
-        of = np.searchsorted(loops[:, 0], places[heads], side="right") - 1
-        weights[heads] = (loops[of, 2] - places[heads]) // loops[of, 1] + 1
-    sizes = (kept[:, 1] & anchoring.LOW).astype(np.int64) + window.span
-    data, at = text.around(places, sizes)
-    documents = np.searchsorted(text.offsets, places, side="right") - 1
-    first, templates = np.searchsorted(documents, [choice.inputs, choice.templates]).tolist()
-    weights[first:] = 0
-    if first < documents.size:  # templates come before all others, then the other collection
-        order = np.concatenate([np.arange(*ends) for ends in ((templates, rank.size), (first, templates), (0, first))])
-        kept, at, documents, weights = kept[order], at[order], documents[order], weights[order]
-        new_rank = np.empty_like(order)
-        new_rank[order] = np.arange(order.size)
-        rank = new_rank[rank]
-    if choice.groups.size or first < documents.size:
-        rank, starts, least = choice.grouped(rank, starts, documents)
-    else:
-        least = np.full(starts.size - 1, choice.min_documents[0])
-    anchored = grouping.Anchored(
-        kept,
-        at,
-        documents,
-        weights,
-        data,
-        window.unit,
-        window.span,
-        window.k,
-        *choice.places(text.offsets),
-        int(choice.is_across),
-        int(choice.is_choosing),
-        choice.min_count,
-        least,
-    )
-    found: U64 = grouping.find_pieces(anchored, rank, starts, key)
-    return found
+    return Repeats(text, originals, window, loops, pieces, choice)

@@ -50,8 +50,8 @@ def restore_read(text: EndToEnd, originals: Originals, names: RowNames, space: S
     return (first, odd[0], odd[1], odd[2]), loops
 
 
-def keep_grouped(pieces: Partitions, chunk: int, space: Space) -> None:
+def keep_grouped(pieces: Partitions, space: Space) -> None:
     """Make the pieces last."""
     if space.is_lasting:
         pieces.keep()
-        space.checkpoint(repeats=GROUPED, chunk=chunk)
+        space.checkpoint(repeats=GROUPED, parts=pieces.parts)

@@ -11,7 +11,7 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
-from neardup.engine.repeats.find import PARTS
+from neardup.engine.repeats.grouping import PARTS
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import NUMBER, PLACES, Compared, Key

@@ -17,10 +17,11 @@ from neardup.cutting import cut, distinct
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
 from neardup.engine.repeats.choice import Choice
-from neardup.engine.repeats.find import PARTS, Repeats, private_key
+from neardup.engine.repeats.find import Repeats
+from neardup.engine.repeats.grouping import PARTS
 from neardup.engine.repeats.lasting import GROUPED, WALKED, keep_read, restore_read, stage_of
 from neardup.engine.repeats.read_units import UNITS_SHARE, ReadUnits, WholeUnits, by_part, partitions, read_units
-from neardup.engine.repeats.units import NUMBER, Key, Window
+from neardup.engine.repeats.units import NUMBER, Key, Window, private_key
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.kernels.anchors import MORE
@@ -92,7 +93,7 @@ def no_runs(read: ReadUnits, space: Space) -> Repeats:
 
 def _repeats(read: ReadUnits, pieces: Partitions, span: int) -> Repeats:
     every = Choice.all_of(read.numbers.offsets.size - 1)
-    return Repeats(read.numbers, read.originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, 0, every)
+    return Repeats(read.numbers, read.originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, every)
 
 
 def _no_pieces(offsets: I64, space: Space) -> Partitions:
@@ -155,7 +156,7 @@ class _Numbering:
 
         def work(task: tuple[int, int, int, int]) -> U64:
             first, stop, mask, wanted = task
-            rows = keyed.take(first, stop, mask=mask, wanted=wanted)
+            rows = keyed.take(first, stop) if not mask else _some(keyed.scan(first, most), mask, wanted)
             if rows.shape[0] > most:  # of so many most are one unit
                 what = f"{rows.shape[0]:,} places of one {self._read.units.unit}, which are counted together,"
                 self._space.need_memory(rows.shape[0] * ROW_BYTES, what)
@@ -250,6 +251,12 @@ class _Numbering:
             starts[chunk + 1 :] = rows.shape[0]
             pieces.add(np.stack((place, rows[:, 1], count << S32 | count, documents), axis=1), starts)
         return pieces
+
+
+def _some(blocks: Iterator[U64], mask: int, wanted: int) -> U64:
+    """The rows whose first number is ``wanted`` under a mask."""
+    found = [rows[rows[:, 0] & np.uint64(mask) == np.uint64(wanted)] for rows in blocks]
+    return np.concatenate(found) if found else np.empty((0, 2), dtype=np.uint64)
 
 
 def _grouped(rows: U64) -> tuple[I64, I64]:

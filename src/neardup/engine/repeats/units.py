@@ -6,6 +6,7 @@ Units are bytes, characters or words of the text, normalised or not. What repeat
 
 from __future__ import annotations
 
+import secrets
 import threading
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,19 +16,32 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.engine.space import Space
 from neardup.errors import InputError
-from neardup.kernels import anchors, vocabulary
+from neardup.kernels import anchors, tracing, vocabulary
+from neardup.kernels.normal import Characters
 from neardup.params import Normalize, Shingle
+from neardup.stages.characters import table_of
 from neardup.stages.offsets import trace
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, SLACK, U8, U32, Documents, Mask, frozen
+from neardup.stages.text import with_all_pages
+from neardup.types import I64, SLACK, U32, Documents, Mask, frozen
 
 NUMBER = 4
 """Bytes of a character or of the number of a word."""
 VOCABULARY_SHARE = 0.3
 """Of the memory for data, what distinct words may take while texts are read."""
 PLACES = 1 << 32
+UNCHANGED = Normalize.parse("none")
 Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 """Of a hash: what it starts from, and three odd numbers."""
+
+
+def private_key() -> Key:
+    """A key of the hashes that lead to equal windows, drawn at random: nobody can write texts that meet in them.
+
+    The answer does not depend on it.
+    """
+    start, *odd = (np.uint64(secrets.randbits(64)) for _ in range(4))
+    return start, odd[0] | np.uint64(1), odd[1] | np.uint64(1), odd[2] | np.uint64(1)
 
 
 class Compared(NamedTuple):
@@ -92,10 +106,9 @@ class Units:
             return _as_bytes(characters)
         if self._words is None:
             return _numbers(characters.codes, characters.starts, characters.ends, characters.offsets)
-        codes, offsets = characters.codes, characters.offsets
-        firsts, ends = _words_of(codes, offsets, self._words.is_letter(codes))
-        numbers = self._words.number(codes, firsts, ends)
-        return _numbers(numbers, characters.starts[firsts], characters.ends[ends - 1], np.searchsorted(firsts, offsets))
+        firsts, ends, offsets = self._words.found(characters.codes, characters.offsets)
+        numbers = self._words.number(characters.codes, firsts, ends)
+        return _numbers(numbers, characters.starts[firsts], characters.ends[ends - 1], offsets)
 
 
 class Vocabulary:
@@ -119,10 +132,15 @@ class Vocabulary:
         """Memory that it takes."""
         return self._cells.nbytes + self._hashes.nbytes + self._begins.nbytes + self._letters.nbytes
 
-    def is_letter(self, codes: U32) -> Mask:
-        """Whether each code point is of a word: a letter, a mark or a number."""
-        found: Mask = (self._letter_bits[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.bool_)
-        return found
+    def found(self, codes: U32, offsets: I64) -> tuple[I64, I64, I64]:
+        """The words of documents: the first character of each, behind its last one, and int64[n + 1] of which the
+        words ``[d] : [d + 1]`` are those of document d. A word is of letters, marks and numbers.
+        """
+        most = (codes.size + len(offsets)) // 2 + 1
+        firsts, ends = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+        of = np.empty_like(offsets)
+        count = tracing.find_words(codes, offsets, self._letter_bits, firsts, ends, of)
+        return firsts[:count], ends[:count], of
 
     def number(self, codes: U32, firsts: I64, ends: I64) -> U32:
         """uint32[m]: the number of each word ``codes[firsts[i] : ends[i]]``.
@@ -183,82 +201,66 @@ class _Characters(NamedTuple):
 
     codes: U32
     """uint32[m]: code points."""
-    starts: I64
-    """int64[m]: where what each came from begins in its document as read, in bytes. Never falls in a document."""
-    ends: I64
-    """int64[m]: where that ends."""
+    starts: U32
+    """uint32[m]: where what each came from begins in its document as read, in bytes. Never falls in a document."""
+    ends: U32
+    """uint32[m]: where that ends."""
     offsets: I64
     """int64[n + 1]: the first character of each document."""
 
 
 def _characters(documents: Documents, normalize: Normalize | None) -> _Characters:
-    data = documents.data[documents.offsets[0] : documents.offsets[-1]]
-    bounds = documents.offsets - documents.offsets[0]
-    begins = np.flatnonzero(data & 0xC0 != 0x80)
-    counts = np.searchsorted(begins, bounds)
-    if normalize is None:
-        codes = _codes(data.tobytes().decode())
-        ends = np.append(begins[1:], data.size)[: begins.size]
-        base = np.repeat(bounds[:-1], np.diff(counts))
-        return _Characters(codes, begins - base, ends - base, counts)
-    codes_of, starts_in, ends_in = [np.empty(0, np.uint32)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for d in range(len(documents)):
+    """Written by a kernel, but for documents of which only ``stages.offsets`` can tell what they become."""
+    table = table_of(UNCHANGED if normalize is None else normalize)
+    room = documents.nbytes + documents.nbytes // 4 + 4096
+    codes, starts, ends = (np.empty(room, dtype=np.uint32) for _ in range(3))
+    offsets = np.empty(len(documents) + 1, dtype=np.int64)
+    is_asked = np.zeros(len(documents), dtype=np.bool_)
+
+    def write(now: Characters, wanted: Mask) -> int:
+        given = documents.data, documents.offsets
+        return int(tracing.trace(now, *given, is_asked, wanted, codes, starts, ends, offsets))
+
+    with_all_pages(table, write)
+    asked = np.flatnonzero(is_asked).tolist()
+    if normalize is None or not asked:
+        size = int(offsets[-1])
+        return _Characters(codes[:size], starts[:size], ends[:size], offsets)
+    parts: list[tuple[U32, U32, U32]] = []
+    sizes = np.diff(offsets)
+    for d, behind in zip(asked, [*asked[1:], len(documents)], strict=True):
         traced = trace(documents.blob(d).decode(), normalize)
-        at = np.append(begins[counts[d] : counts[d + 1]], bounds[d + 1]) - bounds[d]
-        codes_of.append(_codes(traced.text))
-        starts_in.append(at[traced.starts])
-        ends_in.append(at[traced.ends])
-    offsets = starts_of(np.array([codes.size for codes in codes_of[1:]], dtype=np.int64))
-    return _Characters(np.concatenate(codes_of), np.concatenate(starts_in), np.concatenate(ends_in), offsets)
+        begin, end = documents.offsets[d : d + 2].tolist()
+        at = np.append(np.flatnonzero(documents.data[begin:end] & 0xC0 != 0x80), end - begin).astype(np.uint32)
+        before = slice(0 if not parts else int(offsets[d]), int(offsets[d]))
+        after = slice(int(offsets[d]), int(offsets[behind]))
+        parts.append((codes[before], starts[before], ends[before]))
+        parts.append((_codes(traced.text), at[traced.starts], at[traced.ends]))
+        parts.append((codes[after], starts[after], ends[after]))
+        sizes[d] = len(traced.text)
+    codes, starts, ends = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    return _Characters(codes, starts, ends, starts_of(sizes))
 
 
 def _codes(text: str) -> U32:
     return np.frombuffer(text.encode("utf-32-le"), dtype="<u4").astype(np.uint32, copy=False)
 
 
-def _words_of(codes: U32, offsets: I64, is_letter: Mask) -> tuple[I64, I64]:
-    """First character of each word, and behind its last one. No word reaches from one document into the next."""
-    apart = np.zeros(codes.size + 1, dtype=np.bool_)
-    apart[offsets] = True
-    apart[1:] |= ~is_letter
-    apart[:1] = True
-    firsts = np.flatnonzero(is_letter & apart[:-1])
-    apart = np.zeros(codes.size + 1, dtype=np.bool_)
-    apart[offsets] = True
-    apart[:-1] |= ~is_letter
-    return firsts, np.flatnonzero(is_letter & apart[1:]) + 1
-
-
-def _numbers(numbers: U32, starts: I64, ends: I64, offsets: I64) -> Compared:
+def _numbers(numbers: U32, starts: U32, ends: U32, offsets: I64) -> Compared:
     data = np.zeros(numbers.size + SLACK // NUMBER, dtype="<u4")
     data[: numbers.size] = numbers
-    return Compared(Documents(data.view(np.uint8), offsets * NUMBER), _places(starts, ends))
+    places = np.empty((starts.size, 2), dtype=np.uint32)
+    places[:, 0], places[:, 1] = starts, ends
+    return Compared(Documents(data.view(np.uint8), offsets * NUMBER), places)
 
 
 def _as_bytes(characters: _Characters) -> Compared:
     """The bytes of the characters. A byte inside a character begins where the next character does, and a byte that is
     not the last of one ends where the character before does: so what is in part in a stretch is not in its place.
     """
-    codes, starts, ends, offsets = characters
-    text = codes.astype("<u4", copy=False).tobytes().decode("utf-32-le").encode()
-    data: U8 = np.frombuffer(text + bytes(SLACK), dtype=np.uint8)
-    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-    at = starts_of(sizes)
-    # characters that came from one of the original are together
-    is_head = np.concatenate((np.ones(1, np.bool_), starts[1:] >= ends[:-1]))[: codes.size]
-    is_head[offsets[offsets < codes.size]] = True
-    heads = np.flatnonzero(is_head)
-    tails = np.append(heads[1:], codes.size)[: heads.size] - 1
-    of = np.cumsum(is_head) - 1
-    is_last, is_first = np.isin(tails + 1, offsets), np.isin(heads, offsets)
-    behind = np.where(is_last, ends[tails], starts[np.append(heads, 0)[1 : heads.size + 1]])
-    before = np.where(is_first, starts[heads], ends[np.append(-1, tails)[: heads.size]])
-    begin, end = np.repeat(behind[of], sizes), np.repeat(before[of], sizes)
-    begin[at[:-1]], end[at[1:] - 1] = starts, ends
-    return Compared(Documents(data, at[offsets]), _places(begin, end))
-
-
-def _places(starts: I64, ends: I64) -> U32:
-    places = np.empty((starts.size, 2), dtype=np.uint32)
-    places[:, 0], places[:, 1] = starts, ends
-    return places
+    codes = characters.codes
+    size = codes.size + sum(int(np.count_nonzero(codes >= least)) for least in (0x80, 0x800, 0x10000))
+    data, places = np.zeros(size + SLACK, dtype=np.uint8), np.empty((size, 2), dtype=np.uint32)
+    offsets = np.empty_like(characters.offsets)
+    tracing.write_bytes(*characters, data, places, offsets)
+    return Compared(Documents(data, offsets), places)

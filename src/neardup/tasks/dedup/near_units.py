@@ -13,10 +13,10 @@ import pyarrow as pa
 from neardup.arrays import numbers, strings
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
-from neardup.engine.repeats.find import private_key
 from neardup.engine.repeats.near import NearRepeats
 from neardup.engine.repeats.read_units import ReadUnits, WholeUnits, read_units
 from neardup.engine.repeats.runs import no_runs
+from neardup.engine.repeats.units import private_key
 from neardup.engine.space import Space
 from neardup.params import Shingle
 from neardup.tasks.dedup.public import dedup
@@ -76,7 +76,7 @@ def find_near(
     order = np.argsort(near)
     sources = np.concatenate((first, heads))[order]
     similarity = np.concatenate((found["similarity"].to_numpy(), np.ones(heads.size)))[order]
-    known = base.text, base.originals, base.window, base.loops, base.pieces, base.chunk, base.choice
+    known = base.text, base.originals, base.window, base.loops, base.pieces, base.choice
     return NearRepeats(*known, near[order], sources, similarity)
 
 
