@@ -224,7 +224,7 @@ def test_a_limit_of_memory_and_threads_change_nothing_of_what_is_chosen(tmp_path
     for how in ({"against": passages[:2]}, {"group_by": "[0-4]$"}, {"min_docs": 3, "min_count": 5}):
         options: dict[str, Any] = {**how, "ignore": template, "min_bytes": SPAN}
         one = neardup.passages(texts, threads=1, **options)
-        two = neardup.passages(texts, threads=3, block=1, memory="800MB", workdir=tmp_path / "work", **options)
+        two = neardup.passages(texts, threads=3, block=1, memory="4GB", workdir=tmp_path / "work", **options)
         assert one.spans.equals(two.spans)
         assert one.cut().equals(two.cut())
         two.close()  # which gives the folder back

@@ -41,13 +41,13 @@ asked = options.together(
         "--min-words",
         type=options.whole("min-words", 4, 1 << 16),
         metavar="N",
-        help="With --passages: words instead.",
+        help="With --passages: words instead.  [default: bytes]",
     ),
     click.option(
         "--min-chars",
         type=options.whole("min-chars", 16, 1 << 16),
         metavar="N",
-        help="With --passages: characters instead.",
+        help="With --passages: characters instead.  [default: bytes]",
     ),
     click.option(
         "--snap",
