@@ -191,7 +191,7 @@ def test_places_too_many_to_be_grouped_are_counted_window_by_window(
     whole = segments_of(blobs, 20, key=key)
     check(blobs, 20, whole)
     crowds = []
-    for name, value in (("LEAST_ROWS", 8), ("MOST_ROWS", 8), ("ROW_BYTES", 500)):
+    for name, value in (("LEAST_ROWS", 8), ("MOST_ROWS", 8), ("ROW_BYTES", 1 << 25)):
         monkeypatch.setattr(grouping, name, value)
     counted = grouping.crowd_pieces
     monkeypatch.setattr(grouping, "crowd_pieces", lambda *given, **how: crowds.append(1) or counted(*given, **how))

@@ -13,6 +13,8 @@ from tests.oracles import repeat_units as plain
 from tests.unit.repeating import BAD_KEY, check, rows_of
 
 import neardup
+from neardup.engine.repeats import text
+from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Vocabulary
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
@@ -184,6 +186,24 @@ def test_units_and_places_are_the_same_from_files(
     assert tight.cut().equals(whole.cut())
     assert tight.spans.num_rows > 30
     tight.close()
+
+
+def test_segments_come_many_together_however_often_pages_are_brought(monkeypatch: pytest.MonkeyPatch):
+    draw = random.Random(7)
+    passages = ["".join(draw.choices("abcdefgh", k=40)) for _ in range(300)]
+    texts = ["".join(draw.choice(passages) + draw.choice("XYZ") for _ in range(50)) for _ in range(60)]
+    with run_over(texts, Length("byte", 30), "none") as run:
+        whole = rows_of(Segments.together(list(run.find().segments())))
+    monkeypatch.setattr(Budget, "store", 1000)
+    monkeypatch.setattr(text, "PAGE_BITS", 9)
+    brought: list[int] = []
+    bring = EndToEnd.bring
+    monkeypatch.setattr(EndToEnd, "bring", lambda self, page: brought.append(page) or bring(self, page))
+    with run_over(texts, Length("byte", 30), "none") as run:
+        parts = list(run.find().segments())
+    assert rows_of(Segments.together(parts)) == whole
+    assert len(brought) > 100
+    assert len(parts) < 5
 
 
 def test_lengths_that_cannot_be_used_are_refused():

@@ -68,11 +68,14 @@ class Repeats:
 
     def _walked(self, walk: Callable[[I64], int], state: I64) -> Iterator[Segments]:
         """What one walk writes, until it is done; pages that are away are brought."""
+        out = np.empty((BLOCK, 9), dtype=np.int64)
+        used = 0
         while True:
-            out = np.empty((BLOCK, 9), dtype=np.int64)
-            if count := walk(out):
-                yield Segments.of_places(out[:count], self.text.offsets)
+            used += walk(out[used:])
             why = int(state[walking.WHY])
+            if used and (why >= 0 or used > BLOCK - 2):  # a walk needs room for two
+                yield Segments.of_places(out[:used].copy(), self.text.offsets)
+                used = 0
             if why == walking.DONE:
                 return
             if why < 0:

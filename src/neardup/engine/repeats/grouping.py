@@ -29,7 +29,7 @@ ROW_BYTES = 400
 """Memory for each anchor that is grouped, beside the text around it; measured where all are of one key."""
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 16
 """Anchors that are grouped at a time; fewer only where a limit of memory asks for it, more where all are of one key
-and take no more memory than the text."""
+and the memory has room for them."""
 CROWD = 8
 """A part of parts is of one key, for what it holds of them: more than this share, and too much to be grouped."""
 LEAST_CHUNK, MOST_CHUNK = 1 << 20, 1 << 22
@@ -61,8 +61,7 @@ def group(
     bounds = np.arange(chunks + 1, dtype=np.uint64) * np.uint64(chunk) << np.uint64(anchoring.MORE)
     pieces = no_pieces(chunks, space)
     row_bytes = ROW_BYTES + (2 * around.window.span * around.window.unit if text.is_filed else 0)
-    room = min(share(GROUP_SHARE) // (threads + 2), max(text.size * around.window.unit, MOST_ROWS * row_bytes))
-    fit = max(LEAST_ROWS, room // row_bytes)
+    fit = max(LEAST_ROWS, share(GROUP_SHARE) // ((threads + 2) * row_bytes))
     most = min(MOST_ROWS, fit)
     salt = int(key[1] >> np.uint64(1)) | 1
     observer.stage("grouping", len(anchors), "")
