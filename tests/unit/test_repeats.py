@@ -200,6 +200,19 @@ def test_places_too_many_to_be_grouped_are_counted_window_by_window(
     assert len(crowds) >= (2 if key else 6)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parts_of_parts_are_all_grouped(threads: int, monkeypatch: pytest.MonkeyPatch):
+    draw = random.Random(4)
+    passages = [bytes(draw.choices(b"abcd", k=40)) for _ in range(200)]
+    blobs = [b"".join(draw.choices(passages, k=6)) for _ in range(60)] + [passages[0]] * 30
+    whole = rows_of(segments_of(blobs, 20))
+    # few parts at a time, of parts of parts; none is a crowd before all bits of a key were used
+    changed = {"PART_BITS": 3, "PARTS": 8, "KEY_SHIFT": 61, "CROWD": 1, "LEAST_ROWS": 8, "MOST_ROWS": 8}
+    for name, value in (changed | {"ROW_BYTES": 1 << 25}).items():
+        monkeypatch.setattr(grouping, name, value)
+    assert rows_of(segments_of(blobs, 20, threads=threads)) == whole
+
+
 def test_a_passage_at_many_places_fits_into_little_memory(monkeypatch: pytest.MonkeyPatch):
     texts = [f"{i}{NOTICE}{i}" for i in range(3000)]
     whole = neardup.passages(texts, min_bytes=20, threads=1).spans

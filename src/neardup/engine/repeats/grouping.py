@@ -39,7 +39,7 @@ MOST_CHUNKS = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Parts that are grouped together."""
+    """Parts that are grouped together; none of them: all of these anchors are grouped."""
 
     anchors: Partitions
     first: int
@@ -85,24 +85,22 @@ def group(
                     add(found)
                 observer.advance(size)
             else:
-                yield from tasks(_divided(parts, first, depth, most=most, space=space), depth + 1)
+                divided = _divided(parts, first, most=most, space=space)
+                yield from tasks(divided, depth + 1)
+                yield _Task(divided, PARTS, PARTS)
 
     def work(task: _Task) -> tuple[_Task, int, U64]:
         rows = task.anchors.take(task.first, task.stop)
         members, starts = groups.repeated_keys(rows, salt)
         return task, rows.shape[0], _pieces_of(rows, members, starts, around, key)
 
-    before = anchors
     for task, count, found in in_order(work, tasks(anchors, 0), threads=threads, ahead=threads + 1):
         add(found)
         observer.advance(count)
-        if before is not task.anchors and before is not anchors:
-            before.drop()
-        before = task.anchors
-        if before is anchors and anchors.forget(task.stop):
+        if task.first == task.stop:
+            task.anchors.drop()
+        elif task.anchors is anchors and anchors.forget(task.stop):
             space.release_memory(at_once=True)
-    if before is not anchors:
-        before.drop()
     anchors.drop()
     space.release_memory()
     return pieces
@@ -114,7 +112,7 @@ def no_pieces(parts: int, space: Space) -> Partitions:
     return Partitions("pieces", width=4, parts=parts, budget=space.budget.share(PIECE_SHARE), spill=spill)
 
 
-def _divided(parts: Partitions, part: int, depth: int, *, most: int, space: Space) -> Partitions:
+def _divided(parts: Partitions, part: int, *, most: int, space: Space) -> Partitions:
     """The anchors of one part by the next bits of their keys, which come first in the keys then."""
     found = Partitions(
         f"{parts.name}-{part}",
