@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,8 @@ HOSTILE = {
     "less.html": (lambda: b"<" * 30_000_000, f"{TIME}|{MEMORY}"),
     "long.html": (lambda: b"<p>" + "字".encode() * 40_000_000, f"{TIME}|{MEMORY}"),
 }
+AGAIN = {"forms.pdf", "less.html", "bomb.docx", "deep.docx"}
+"""One of each reason (memory, time, size, damage) is given twice: a reader that was ended and begun anew ends again."""
 
 
 @linux
@@ -77,8 +80,9 @@ HOSTILE = {
 def test_a_document_made_to_stop_a_run_is_refused_and_the_next_one_is_read(name: str, tmp_path: Path) -> None:
     make, reason = HOSTILE[name]
     (tmp_path / name).write_bytes(make())
-    shared = Readers(limits=SMALL, most=1)
-    for _ in range(2):
+    # on a slow machine a second may be over before another limit is reached
+    shared = Readers(limits=SMALL if TIME in reason else replace(SMALL, seconds=60.0), most=1)
+    for _ in range(2 if name in AGAIN else 1):
         with pytest.raises(Unreadable, match=reason):
             shared.read(str(tmp_path / name))
         assert shared.read(str(FIXTURES / "serious_poem.odt")).startswith("The boy stood")
