@@ -5,7 +5,7 @@
 FILE is as for `passages.py`. Each measure is in a process of its own, after a small run that loads the kernels. The
 dictionary counts tuples of the texts of units (`dict`), or the first 64 bits of their SHA-1, as CCNet keeps them
 (`hashes`). Units are those of one splitter, whose time is counted for all; the number of places that are repeated
-must be the same. What datatrove does beside it, a tokenizer of NLTK and files between its stages, is not measured.
+must be the same. Beside datatrove, whole processes are measured by `passage_units_compare.py`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def by_neardup(texts: list[bytes], unit: str, span: int) -> int:
     """The same by neardup: a segment of n units has n - span + 1 runs."""
     from neardup.inputs.reader import open_inputs
     from neardup.params import InputOptions, RunOptions
-    from neardup.tasks.passages.run import PassageRun
-    from neardup.tasks.passages.unit_runs import UnitRuns
+    from neardup.tasks.repeats.run import PassageRun
+    from neardup.tasks.repeats.unit_runs import UnitRuns
 
     reader = open_inputs([text.decode() for text in texts], InputOptions.of({}))
     with PassageRun(reader, UnitRuns(unit, span), RunOptions.of({"threads": 1, "resume": False})) as run:

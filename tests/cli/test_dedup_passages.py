@@ -21,7 +21,7 @@ from tests.cli.test_passages_resumed import STAGES, stop_behind
 from neardup.cli import main
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup import passage_step
-from neardup.tasks.passages.decided import DecidedCuts
+from neardup.tasks.repeats.decided import DecidedCuts
 
 Rows = list[dict[str, Any]]
 NEAR = ("--shingle", "word:2", "-t", "0.7", "--threads", "1", "-q")

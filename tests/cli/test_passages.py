@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,10 @@ from click.testing import CliRunner, Result
 from tests.oracles.repeats import left_by, windows
 
 import neardup
-from neardup.cli import main
-from neardup.cli import passages as command
+from neardup.cli import main, passages_options
 from neardup.stages.repeats.policies import POLICIES
 from neardup.stages.repeats.surgery import SNAPS
-from neardup.tasks.passages.decided import DecidedCuts
+from neardup.tasks.repeats.decided import DecidedCuts
 
 Cli = Callable[..., Result]
 NOTICE = 'All rights are "reserved" by us, everywhere and for all times, café included.'
@@ -57,7 +58,7 @@ def jsonl(rows: list[dict[str, Any]], **how: Any) -> str:
 
 
 def test_the_lists_of_the_help_are_those_of_python() -> None:
-    assert (tuple(POLICIES), SNAPS) == (command.POLICIES, command.SNAPS)
+    assert (tuple(POLICIES), SNAPS) == (passages_options.POLICIES, passages_options.SNAPS)
 
 
 def test_words_and_normalised_text_are_compared_as_in_python(cli: Cli) -> None:
@@ -194,6 +195,20 @@ def test_nothing_found_is_a_warning_with_the_settings(cli: Cli) -> None:
     done = cli("in.jsonl")
     assert done.exit_code == 0
     assert "WARNING       no passage of 100 bytes or more stands at two places." in done.stderr
+
+
+def test_places_that_have_a_part_of_a_passage_do_not_count_as_the_whole_of_it(cli: Cli) -> None:
+    """The first place has both lines, and the seven others one of them."""
+    share, footer = "Share this page", "All rights are reserved by us, everywhere and for all times."
+    texts = [f"{share}\n{footer}", *(f"{i}\n{share}\nstory {i}" for i in range(6)), f"7\n{footer}\nstory 7"]
+    Path("in.jsonl").write_text(jsonl([{"id": str(i), "text": text} for i, text in enumerate(texts)]))
+    done = cli("in.jsonl", "--unit", "line", "--json")
+    (top,) = json.loads(done.stdout)["top_passages"]
+    in_all = len(share) + 1 + len(footer) + 6 * len(share) + len(footer)
+    assert (top["count"], top["bytes"], top["bytes_in_all"]) == (8, len(share) + 1 + len(footer), in_all)
+    done = cli("in.jsonl", "--unit", "line", "--cut", "first", "-o", "out.jsonl", "--spans", "s.csv", "--cuts", "c.csv")
+    assert f"most weight   8 places, {in_all} bytes  Share this page All rights" in done.stderr
+    assert done.stderr.endswith("; s.csv, c.csv and out.jsonl written\n")
 
 
 def test_the_summary_tells_the_heaviest_passage_and_who_loses_most(cli: Cli) -> None:
@@ -412,3 +427,13 @@ def test_a_page_takes_the_place_of_nothing_else(cli: Cli) -> None:
     both = cli("in.jsonl", "--report", "x.html", "-o", "x.html")
     assert both.exit_code != 0
     assert not Path("x.html").exists()
+
+
+def test_what_only_a_page_or_near_duplicates_need_is_not_loaded_without_them(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text(f"{NOTICE}\n{NOTICE}\n")
+    program = (
+        "import sys; from neardup.cli import main; main(['passages', 'in.txt', '-q'], standalone_mode=False);"
+        " print([name for name in ('jinja2', 'neardup.tasks.dedup', 'neardup.pages') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -17,9 +17,9 @@ from tests.oracles.chosen_repeats import Chosen, chosen, left_by
 
 import neardup
 from neardup.cli import main
+from neardup.engine.reading.template import passages_as_written
 from neardup.errors import InputError
 from neardup.stages.repeats.policies import POLICIES
-from neardup.tasks.passages.selection import passages_of
 
 Cli = Callable[..., Result]
 SPAN = 20
@@ -116,7 +116,7 @@ def test_what_stands_in_a_template_is_neither_reported_nor_cut(tmp_path: Path, s
     texts, passages = collection(seed, 12, ASCII)
     path = tmp_path / "template.txt"
     path.write_text("\n---\n".join(passages[:2]) + "\n", newline="")
-    templates = encoded(passages_of(path.read_text()))
+    templates = encoded(passages_as_written(path.read_text()))
     assert [template.strip() for template in templates] == [text.strip() for text in encoded(passages[:2])]
     wanted = chosen(encoded(texts), SPAN, templates=templates)
     found = neardup.passages(texts, ignore=path, min_bytes=SPAN, threads=1)

@@ -21,7 +21,7 @@ from neardup.engine.repeats import kept
 from neardup.engine.space import Space
 from neardup.inputs.reader import Reader
 from neardup.spool.manifest import MANIFEST
-from neardup.tasks.passages.decided import DecidedCuts
+from neardup.tasks.repeats.decided import DecidedCuts
 from neardup.tasks.rewrite import replace
 
 COMMAND = ("passages", "../in.jsonl", "-o", "clean.jsonl", "--spans", "spans.parquet", "--cuts", "cuts.csv")
@@ -29,7 +29,8 @@ HOW = ("--cut", "first", "--min-left", "30", "--threads", "1", "-q")
 UNITS = {
     "bytes": ("--min-bytes", "40"),
     "words": ("--min-words", "6", "--normalize", "nfc,casefold"),
-    "lines": ("--unit", "line", "--normalize", "nfc,casefold"),
+    "changes": ("--min-chars", "60", "--gaps", "20", "--min-docs", "2"),
+    "lines": ("--unit", "line", "--normalize", "nfc,casefold", "--min-docs", "2"),
 }
 STAGES = ("read", "grouped", "walked")
 
@@ -137,6 +138,24 @@ def test_another_run_is_refused_and_says_what_differs(
     assert not list(stopped.glob("*.jsonl"))
     _, done = in_folder(folder, "stopped", monkeypatch, "--workdir", "work")
     assert "holds the work of an interrupted run. Go on with --resume" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_a_run_with_other_groups_or_numbers_is_another_one(
+    folder: Path, units: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_behind("read", patched)
+        in_folder(folder, "stopped", patched, *UNITS[units], "--group-by", "^d.", "--workdir", "work")
+    for more, message in (
+        (("--group-by", "^d.."), 'group_by is "^d.." and was "^d."'),
+        (("--group-by", "^d.", "--min-count", "4"), "min_count"),
+    ):
+        how = (*UNITS[units], *more, "--workdir", "work", "--resume")
+        stopped, done = in_folder(folder, "stopped", monkeypatch, *how)
+        assert done.exit_code == 1
+        assert message in " ".join(done.stderr.split())
+        assert not list(stopped.glob("*.jsonl"))
 
 
 def test_an_input_that_was_changed_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tests.remote.conftest import Bucket
 
 import neardup
 from neardup.cli import main
-from neardup.tasks.passages.decided import DecidedCuts
+from neardup.tasks.repeats.decided import DecidedCuts
 
 NOTICE = "All rights are reserved by us, everywhere and for all times."
 CUT = ("--min-bytes", "40", "--snap", "sentence", "--min-left", "5", "--threads", "1", "-q")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ def job_of(path: Path, work: Path) -> Job:
     limit_records(reader, Budget.of(None), 1)
     (work / "run").mkdir(parents=True)
     splits = plan_splits(reader, 6000)
-    job = Job(Storage(str(work / "run")), tuning.make_spec(SearchOptions()), tuple(reader.parts), tuple(splits), 10**9)
+    spec = tuning.make_spec(SearchOptions())
+    job = Job(Storage(str(work / "run")), tuple(reader.parts), tuple(splits), 10**9, spec=spec)
     counts = [reading.read(job, split)["documents"] for split in range(len(splits))]
-    return Job(job.storage, job.spec, job.sources, job.splits, job.memory, bases=np.cumsum([0, *counts]))
+    return replace(job, bases=np.cumsum([0, *counts]))
 
 
 def written(path: Path) -> Path:

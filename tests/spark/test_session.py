@@ -289,3 +289,69 @@ def test_a_machine_without_pyspark_is_told_the_install_line(monkeypatch: pytest.
     done = command("find", tmp_path / "in.jsonl", "--engine", "spark", "--workdir", tmp_path / "work")
     assert done.exit_code == 1
     assert "pip install 'neardup[spark]'" in done.stderr
+
+
+def passage_texts() -> list[str]:
+    """Texts with a notice that comes again, in two languages."""
+    notice = "Alle Rechte sind vorbehalten, überall und für immer; niemand darf es kopieren. "
+    return [f"{i} {text} {notice * (i % 2)}" for i, text in enumerate(collection(4, [2, 3], single=20))]
+
+
+@needs_spark
+def test_passages_of_a_frame_are_those_of_its_rows(session: SparkSession, tmp_path: Path) -> None:
+    texts = passage_texts()
+    frame = session.createDataFrame(
+        [(i, text, [i, None]) for i, text in enumerate(texts)], "n int, body string, more array<int>"
+    ).repartition(3, "n")
+    how: dict[str, Any] = {"text": "body", "min_bytes": 40}
+    found = neardup.spark.passages(frame, cut="first", min_cut=20, workdir=tmp_path / "work", **how)
+    rows = in_order(tmp_path / "work" / "frame")
+    one = neardup.passages(rows, **how)
+    names = [name for name in one.spans.column_names if name not in ("id", "source_id")]
+    ours = in_order(tmp_path / "work" / "spans")
+    assert ours.select(names).equals(one.spans.select(names))
+    assert ours["id"].to_pylist() == one.spans["id"].to_pylist()
+    assert one.summary.spans > 10
+    assert found.clean is not None
+    wanted = one.cut("first", min_cut=20)["text"].to_pylist()
+    expected = [row | {"body": text} for row, text in zip(rows.to_pylist(), wanted, strict=True)]
+    assert sorted(rows_of(found.clean), key=lambda row: row["n"]) == sorted(expected, key=lambda row: row["n"])
+    assert found.clean.schema == frame.schema
+    assert not (tmp_path / "work" / "work").exists()
+
+
+@needs_spark
+def test_the_command_for_passages_writes_the_same_bytes_with_spark(session: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in passage_texts()))
+    written = []
+    for number, more in enumerate(([], ["--engine", "spark", "--workdir", tmp_path / "work"])):
+        folder = tmp_path / f"out{number}"
+        folder.mkdir()
+        names = ["-o", folder / "clean.jsonl", "--spans", folder / "spans.csv", "--cuts", folder / "cuts.csv"]
+        done = command("passages", path, "--min-bytes", 40, "--cut", "first", *names, *more, "-q")
+        assert done.exit_code == 0, done.output
+        written.append({file.name: file.read_bytes() for file in sorted(folder.iterdir())})
+    assert written[1] == written[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gaps", "5"], "--gaps: a cluster does not do this"),
+        (["--unit", "line"], "--unit: a cluster does not do this"),
+        (["--preset", "c4"], "only passages that begin and end anywhere"),
+        (["--min-words", "5"], "Give --min-chars"),
+        (["--against", "in.jsonl"], "--against: a cluster does not do this"),
+        (["--report", "page.html"], "--report: a cluster does not do this"),
+    ],
+)
+def test_what_a_cluster_does_not_find_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.jsonl").write_text('{"text": "one"}\n')
+    done = command("passages", "in.jsonl", "-o", "out.csv", "--engine", "spark", "--workdir", "work", *options)
+    assert done.exit_code in (1, 2)
+    assert message in done.output
+    assert not (tmp_path / "work").exists()

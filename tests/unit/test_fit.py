@@ -8,6 +8,7 @@ import json
 import random
 import shlex
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,8 +265,13 @@ def files(tmp_path: Path) -> Callable[[list[str]], Path]:
     return write
 
 
-@pytest.mark.parametrize("texts", [prose(900, 12), sharing(700), code(60)], ids=["short", "sharing", "code"])
-def test_hints_do_not_depend_on_threads_blocks_order_or_the_place_of_the_work(texts: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "make", [partial(prose, 900, 12), partial(sharing, 700), partial(code, 60)], ids=["short", "sharing", "code"]
+)
+def test_hints_do_not_depend_on_threads_blocks_order_or_the_place_of_the_work(
+    make: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    texts = make()
     plain = neardup.find(texts).summary.hints
     assert len(plain) == 1
     assert neardup.find(texts, threads=1, block=7).summary.hints == plain
@@ -273,8 +279,12 @@ def test_hints_do_not_depend_on_threads_blocks_order_or_the_place_of_the_work(te
     assert neardup.find(texts, workdir=tmp_path / "work").summary.hints == plain
 
 
-@pytest.mark.parametrize("texts", [prose(900, 12), chinese(40, 30), code(60)], ids=["short", "chinese", "code"])
-def test_plan_and_index_say_what_find_says(texts: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "make", [partial(prose, 900, 12), partial(chinese, 40, 30), partial(code, 60)], ids=["short", "chinese", "code"]
+)
+def test_plan_and_index_say_what_find_says(make: Callable[[], list[str]], tmp_path: Path) -> None:
+    texts = make()
+
     def told(found: tuple[neardup.Hint, ...]) -> list[tuple[str, str | None]]:
         return [(hint.kind, hint.preset) for hint in found]
 

@@ -18,13 +18,14 @@ import neardup
 from neardup.engine.repeats.chains import ChainedRepeats
 from neardup.engine.space import Budget
 from neardup.errors import InputError
+from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, RunOptions
 from neardup.stages.repeats.chains import Chains, group_chains
 from neardup.stages.repeats.segments import FIRST
-from neardup.tasks.passages.chains import ChainRun, Changes
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Length
+from neardup.tasks.repeats.chains import ChainRun, Changes
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Length
 
 STORY = (
     "A whale of uncommon size was seen off the point on Sunday last by the crew of the Mary Ann. The master says that "
@@ -138,7 +139,7 @@ def test_chains_are_those_of_an_oracle(data: st.DataObject):
     match, gaps = data.draw(st.integers(12, 20)), data.draw(st.integers(1, 40))
     length, similarity = data.draw(st.integers(20, 60)), data.draw(st.sampled_from([0.3, 0.5, 0.8, 1.0]))
     with run_of(texts, length, gaps=gaps, min_match=match, min_similarity=similarity) as run:
-        exact = PassageRun.find(run)
+        exact = PassageRun.search(run, run.reader.tasks(1), total_bytes=None, names=Provenance(), space=run.space)
         names = ("document", "start", "end", "kind", "source", "source_start")
         parts = list(exact.segments())
         segments = [
@@ -195,7 +196,8 @@ def test_threads_memory_and_files_change_nothing(tmp_path: Path, monkeypatch: py
     for budget in (None, 1000):
         if budget is not None:
             monkeypatch.setattr(Budget, "store", budget)
-        other = neardup.passages(lines, min_chars=100, gaps=50, threads=2, block=1000, workdir=tmp_path / "work")
+        workdir = None if budget is None else tmp_path / "work"
+        other = neardup.passages(lines, min_chars=100, gaps=50, threads=2, block=1000, workdir=workdir)
         assert (tmp_path / "work").exists() == (budget is not None)
         assert other.spans.equals(whole.spans)
         assert other.cut().equals(whole.cut())
@@ -230,7 +232,7 @@ def test_two_passages_of_which_one_place_is_a_copy_are_one():
     """Rows 0 and 1 are one place, found from sources that are apart; row 2 is a passage of its own."""
     begin, end, source, source_end = [200, 205, 300], [250, 252, 330], [0, 100, 60], [50, 150, 90]
     chains = Chains(*map(np.array, (begin, end, source, source_end, [3, 9, 1], [0, 0, 2])))
-    found = group_chains(chains, np.array([0, 95, 200, 400]))
+    found = group_chains(chains, np.array([0, 95, 200, 400]), 3)
     own = found.segments
     assert own.document.tolist() == [0, 0, 1, 2, 2]
     assert (own.start.tolist(), own.end.tolist()) == ([0, 60, 5, 0, 100], [50, 90, 55, 50, 130])

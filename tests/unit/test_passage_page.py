@@ -18,7 +18,7 @@ from neardup.pages.notebook import MOST_BYTES
 from neardup.tasks.passages import page as page_module
 from neardup.tasks.passages.page import view_of
 from neardup.tasks.passages.page_census import Grouping
-from neardup.tasks.passages.settings import LEAST, MOST, Cutting
+from neardup.tasks.repeats.settings import LEAST, MOST, Cutting
 from neardup.tasks.report.wanted import LEAST_PASSAGE, MOST_PASSAGE
 
 NOTICE = "All rights are reserved by us, everywhere and for all times, café included."
@@ -69,7 +69,15 @@ def after(data: dict[str, Any], whole: str) -> str:
     return "".join(joints.get(i, "") + ("" if i in gone else char) for i, char in enumerate(whole))
 
 
-HOWS: list[dict[str, Any]] = [{}, {"min_bytes": None, "min_words": 4}, {"normalize": "nfc,casefold,space"}]
+HOWS: list[dict[str, Any]] = [
+    {},
+    {"min_bytes": None, "min_words": 4},
+    {"normalize": "nfc,casefold,space"},
+    {"min_bytes": None, "unit": "line", "normalize": "space"},
+    {"min_bytes": None, "unit": "paragraph", "threshold": 0.3, "shingle": "char:3"},
+    {"group_by": "^[a-d]|noise"},
+    {"min_docs": 2},
+]
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
@@ -254,3 +262,16 @@ def test_passages_of_a_report_are_those_of_a_page_of_their_own(tmp_path: Path) -
     (meta, chunks), (own, pages) = data_of(report.path), data_of(alone.path)
     assert meta["passages"] == own["passages"]
     assert {name: chunks[name] for name in pages} == pages
+
+
+def test_the_bytes_of_all_places_are_told_where_places_have_a_part_of_a_passage(tmp_path: Path) -> None:
+    """The first place has both lines, and the others one of them."""
+    share, footer = "Share this page with others", "All rights are reserved by us."
+    texts = [(str(i), f"{share}\nstory {i}") for i in range(6)]
+    found = neardup.passages([("a", f"{share}\n{footer}"), *texts, ("b", f"{footer}\nstory")], unit="line")
+    words = " ".join(re.sub("<[^>]+>", "", found.report(tmp_path / "part.html").path.read_text("utf-8")).split())
+    size = 7 * len(share) + 1 + 2 * len(footer)
+    assert f"58 bytes at 8 places in 8 documents; {size} bytes in all" in words
+    found = neardup.passages([("a", share), *((f"{i}", f"{i}\n{share}") for i in range(3))], unit="line")
+    words = " ".join(re.sub("<[^>]+>", "", found.report(tmp_path / "whole.html").path.read_text("utf-8")).split())
+    assert "27 bytes at 4 places in 4 documents Share" in words

@@ -15,11 +15,11 @@ from neardup.engine.repeats import kept
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.stages.repeats.segments import Segments
-from neardup.tasks.passages import cutting
-from neardup.tasks.passages.cutting import KeptCuts
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.second import second_pass
-from neardup.tasks.passages.settings import Cutting, Length
+from neardup.tasks.repeats import cutting
+from neardup.tasks.repeats.cutting import KeptCuts
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.second import second_pass
+from neardup.tasks.repeats.settings import Cutting, Length
 
 SPAN = 16
 

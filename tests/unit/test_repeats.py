@@ -20,6 +20,8 @@ from neardup.engine.space import Budget
 from neardup.errors import InputError
 from neardup.kernels import anchors
 from neardup.spool.partitions import Partitions
+from neardup.stages.repeats.policies import POLICIES, find_cuts
+from neardup.stages.repeats.segments import FIRST, OTHER, OWN, Segments
 from neardup.stages.repeats.surgery import snap_cuts, without
 from neardup.types import Documents
 
@@ -352,3 +354,27 @@ def test_parts_come_back_in_the_order_in_which_they_were_added(tmp_path: Path, b
     parts.drop()
     assert len(parts) == 0
     folder.remove()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("far", [1 << 23, 1 << 31, 1 << 62])
+def test_cuts_of_documents_and_places_past_any_size_are_those_of_small_ones(policy: str, far: int) -> None:
+    # two segments of a document overlap, the next document has one, and the last ends where the one before began
+    rows = [(0, 0, 30, FIRST), (0, 20, 50, OWN), (1, 7, 40, OTHER), (5, 0, 7, OTHER), (6, 0, 7, OWN), (6, 5, 12, FIRST)]
+
+    def cuts_of(row: int, place: int) -> list[tuple[int, int, int]]:
+        columns = np.array([(document + row, low + place, high + place, kind) for document, low, high, kind in rows])
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        cuts = find_cuts(Segments(*columns.T, *(nothing,) * 5), policy)
+        found = zip(cuts.document.tolist(), cuts.start.tolist(), cuts.end.tolist(), strict=True)
+        return [(document - row, low - place, high - place) for document, low, high in found]
+
+    plainly = []
+    goes, stays = POLICIES[policy]
+    for document in sorted({row[0] for row in rows}):
+        mine = [row for row in rows if row[0] == document]
+        gone = {at for _, low, high, kind in mine if kind in goes for at in range(low, high)}
+        gone -= {at for _, low, high, kind in mine if kind in stays for at in range(low, high)}
+        plainly += [(document, at, at + 1) for at in sorted(gone)]
+    for moved in (cuts_of(0, 0), cuts_of(far, 0), cuts_of(far, 1 << 41)):
+        assert [(document, at, at + 1) for document, low, high in moved for at in range(low, high)] == plainly

@@ -11,11 +11,12 @@ import pytest
 from tests.oracles import chosen_repeats as plain
 
 import neardup
+from neardup.engine.reading.template import passages_as_written, passages_of
 from neardup.engine.repeats.choice import Choice
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.tasks.grouping import GroupBy, Groups
-from neardup.tasks.passages.selection import Selection, passages_of
+from neardup.tasks.repeats.selection import Selection
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 SPAN = 16
@@ -109,10 +110,12 @@ def test_members_are_divided_by_groups_and_foreign_ones_are_in_each():
     assert least.tolist() == [5, 6, 6]
 
 
-def test_the_passages_of_a_template_keep_their_white_space():
-    assert passages_of("\n One \n --- \nTwo\n---\n\n") == ["\n One \n", "Two\n"]
-    assert passages_of("no end") == ["no end"]
-    assert passages_of("") == []
+def test_the_passages_of_a_template_keep_their_white_space_where_it_counts():
+    text = "\n One \n --- \nTwo\n---\n\n"
+    assert passages_as_written(text) == ["\n One \n", "Two\n"]
+    assert passages_of(text) == ["One", "Two"]
+    assert passages_as_written("no end") == ["no end"]
+    assert passages_as_written("") == []
 
 
 def test_documents_that_tell_no_group_are_counted():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.unit.repeating import BAD_KEY, check, rows_of
 
 import neardup
 from neardup.engine.observe import Silent
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Key
@@ -33,7 +34,7 @@ from neardup.stages.repeats.surgery import UNIT, snap_cuts
 from neardup.stages.text import normalize_text
 from neardup.types import Batch, Documents
 
-WHITE = [chr(point) for point in range(0x110000) if chr(point).isspace()]
+WHITE = [*filter(str.isspace, map(chr, range(0x110000)))]
 PIECES = st.sampled_from(
     ["a", "B b", "é", "\u65e5", ".", " ", "\t", "\n", "\n", "\r\n", "\r", "\u3000", "\x85", "\u2028"]
 )
@@ -63,6 +64,7 @@ def runs_of(
     step: int = 3,
     threads: int = 1,
     folder: Path | None = None,
+    choose: Callable[[int], Choice] = Choice.all_of,
 ) -> Segments:
     """All segments; with a ``folder``, found with next to no memory, in files there."""
 
@@ -89,6 +91,7 @@ def runs_of(
         observer=Silent(),
         space=space,
         key=key,
+        choose=choose,
     )
     found = Segments.together(list(repeats.segments()))
     assert folder is None or not any(texts) or space.workdir is not None
@@ -396,3 +399,24 @@ def test_the_presets_do_what_the_pipelines_did() -> None:
     assert neardup.passages(lines, preset="c4-lines").cut()["text"].to_pylist() == [lines[0], "page 2", "Rest"]
     assert neardup.passages(lines, preset="ccnet").cut()["text"].to_pylist() == ["", "", "Rest"]
     assert neardup.passages(lines, preset="ccnet", normalize="none").summary.spans == 0
+
+
+@given(st.text("aé_\u0301 .\u65e5", max_size=40), st.integers(1, 90), st.data())
+def test_a_word_is_not_cut_in_two_however_long_it_is(text: str, times: int, data: st.DataObject) -> None:
+    """Also where it is longer than what is looked at together."""
+    text = data.draw(st.sampled_from(["", "b"])) + text * times
+    if not text:
+        return
+    begin = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(begin + 1, len(text)))
+    is_word = [char.isalnum() or char == "_" for char in text]
+    low, high = begin, end
+    if begin and is_word[begin - 1]:
+        while low < high and is_word[low]:
+            low += 1
+    if end < len(text) and is_word[end]:
+        while low < high and is_word[high - 1]:
+            high -= 1
+    places = [len(text[:at].encode()) for at in (begin, end, low, high)]
+    found = snap_cuts(text.encode(), [(places[0], places[1])], snap="word", least=0)
+    assert found == ([(places[2], places[3])] if low < high else [])

@@ -13,7 +13,8 @@ from tests.oracles import repeat_units as plain
 from tests.unit.repeating import BAD_KEY, check, rows_of
 
 import neardup
-from neardup.engine.repeats import text
+from neardup.engine.repeats import find, text
+from neardup.engine.repeats import units as making
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Vocabulary
 from neardup.engine.space import Budget, Space
@@ -21,8 +22,8 @@ from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, Normalize, RunOptions
 from neardup.stages.repeats.segments import Segments
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Length
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Length
 
 LETTERS = ["a", "b", "B", "\u00e9", "e\u0301", "E", "\u00df", "\ufb01", "\u65e5", "\u0130", "7", "\U0001f600"]
 GAPS = [" ", "  ", "\n", ", ", ".", "-", " \t"]
@@ -169,7 +170,7 @@ def test_distinct_words_beyond_the_memory_are_refused_with_the_limit_that_would_
 @pytest.mark.parametrize(
     "options", [{"min_words": 8}, {"min_chars": 50}, {"min_bytes": 50, "normalize": "nfc,casefold,space"}]
 )
-def test_units_and_places_are_the_same_from_files(
+def test_units_and_places_are_the_same_from_files_and_when_some_documents_are_worked_on_at_a_time(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     draw = random.Random(6)
@@ -180,6 +181,8 @@ def test_units_and_places_are_the_same_from_files(
     lines = tmp_path / "texts.jsonl"
     lines.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)), "utf-8")
     monkeypatch.setattr(Budget, "store", 1000)
+    for module in (making, find):
+        monkeypatch.setattr(module, "SLICE", 9000)  # two documents, or one of the longer ones
     tight = neardup.passages(lines, threads=2, workdir=tmp_path / "work", **options)
     assert (tmp_path / "work").exists()
     assert tight.spans.equals(whole.spans)

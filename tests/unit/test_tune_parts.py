@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -21,6 +24,7 @@ from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_se
 from neardup.tasks.tune.model import ABOVE, BINS, WRONG, Features, falling, fit, settled
 from neardup.tasks.tune.named import NamedDocuments
 from neardup.tasks.tune.pool import PARTNERS, Pool, make_pool, with_pairs
+from neardup.tasks.tune.products import product
 from neardup.tasks.tune.sampling import DRAWN_BY, DrawnTexts, draw_texts
 from neardup.tasks.tune.standing import represented
 from neardup.types import Documents
@@ -358,3 +362,36 @@ def test_a_pool_of_no_texts_is_empty():
     pool = make_pool(Documents.from_texts([]), spaced_settings(), seed=1)
     assert isinstance(pool, Pool)
     assert len(pool) == 0
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(1, 1, 1), (0, 5, 3), (5, 0, 3), (40, 797, 48), (9, 70_000, 2), (3, 50, 9000)]
+)
+def test_products_are_those_of_numpy(m, k, n):
+    rng = np.random.default_rng(m)
+    left, right = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+    np.testing.assert_allclose(product(left, right), left @ right, atol=1e-9)
+    np.testing.assert_allclose(product(left.sum(axis=0), right), left.sum(axis=0) @ right, atol=1e-9)
+    assert product(left.astype(np.float32), right.astype(np.float32)).dtype == np.float32
+
+
+OTHERS_AT_WORK = """
+import time
+import numpy as np
+from neardup.tasks.tune.products import product
+
+rng = np.random.default_rng(0)
+left, right = rng.random((456, 797), dtype=np.float32), rng.random((797, 48), dtype=np.float32)
+every, own = time.process_time(), time.thread_time()
+for _ in range(50):
+    product(left, right)
+    product(left[0], right)
+own = time.thread_time() - own
+print((time.process_time() - every - own) / own)
+"""
+
+
+def test_products_keep_no_other_thread_at_work():
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}  # tests have one
+    done = subprocess.run([sys.executable, "-c", OTHERS_AT_WORK], env=env, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.2

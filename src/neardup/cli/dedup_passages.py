@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import forms, options
-from neardup.cli.passages import POLICIES, SNAPS
+from neardup.cli.passages_options import POLICIES, SNAPS
 from neardup.cli.voice import usage_errors
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neardup.cli.summary import labelled, left_out, listed_faults, preset_rows
+from neardup.cli.summary import labelled, left_out, listed, listed_faults, preset_rows
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.shown import counted, duration, megabytes, percent, shown
+from neardup.tasks.repeats.phrases import KINDS, change_rows, cut_how, selection_rows, shortest, wanted, where
 
 WARNING = "WARNING"
 """How the line begins that says that nothing was found."""
-_KINDS = (("min_bytes", "byte"), ("min_words", "word"), ("min_chars", "character"))
 SHOWN = 5
 """Passages and documents that are told; groups are all told that the summary has."""
 
@@ -21,7 +21,7 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
     """The summary for a person, a line an item."""
     size, repeated, later = summary["bytes"], summary["repeated_bytes"], summary["later_bytes"]
     short = summary["too_short"]
-    least = _least(summary)
+    least = shortest(summary)
     documents = f"{summary['documents']:,} ({megabytes(size)})"
     rows = [
         ("documents", f"{documents}, {short:,} too short for a passage of {least}" if short else documents),
@@ -30,25 +30,20 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             [ReadColumns(**each) for each in summary["columns"]],
         ),
     ]
-    rows += _change_rows(summary) + _selection_rows(summary)
-    wanted = f"of {least} or more{_at_least(summary)}"
+    rows += change_rows(summary) + selection_rows(summary)
     if summary["spans"]:
+        share = f"{percent(repeated, size)} of the text {where(summary)}"
+        spans = counted(summary["spans"], "span")
         if summary["against"] is None:
-            where = "stands at two or more places"
-            if summary["threshold"] is not None:
-                where, wanted = "is in units with a near-duplicate", f"of {least}"
-            elif summary["groups"] is not None:
-                where += " of its group"
-            share = f"{percent(repeated, size)} of the text {where}"
             rows += [
                 ("repeated", f"{share}, {percent(later, size)} stood before"),
-                ("passages", f"{counted(summary['passages'], 'passage')} {wanted}, in {summary['spans']:,} spans"),
+                ("passages", f"{counted(summary['passages'], 'passage')} {wanted(summary)}, in {spans}"),
             ]
         else:
             documents = f"in {summary['documents_with_spans']:,} of {counted(summary['documents'], 'document')}"
             rows += [
-                ("found", f"{percent(repeated, size)} of the text stands in the other collection, {documents}"),
-                ("spans", f"{counted(summary['spans'], 'span')} {wanted}"),
+                ("found", f"{share}, {documents}"),
+                ("spans", f"{spans} {wanted(summary)}"),
             ]
         rows += [
             *_passage_rows(summary["top_passages"]),
@@ -56,12 +51,12 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             *_group_rows(summary["top_groups"] or []),
         ]
         if summary["cut"] is not None:
-            rows += cut_rows(summary["cut"], size)
+            rows += cut_rows(summary["cut"], size, summary["unit"])
         if summary["second_pass"] is not None:
-            rows.append(("second pass", _still_repeated(summary["second_pass"])))
+            rows.append(("second pass", _still_repeated(summary["second_pass"], summary)))
     else:
         stands = "stands at two places" if summary["against"] is None else "stands in the other collection"
-        rows.append((WARNING, f"no passage {wanted} {stands}. {_cure(summary)}"))
+        rows.append((WARNING, f"no passage {wanted(summary)} {stands}. {_cure(summary)}"))
     rows += preset_rows(summary["preset"])
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
@@ -69,40 +64,12 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
 def step_rows(passages: Mapping[str, Any], *, is_spared: bool) -> list[tuple[str, str]]:
     """What a clean-up says of the passages that it cut, or, where it spares all, would cut."""
     size, found = passages["bytes"], counted(passages["passages"], "passage")
-    told = f"{found} of {_least(passages)} or more in the documents that stay, {percent(passages['later_bytes'], size)}"
+    told = (
+        f"{found} of {shortest(passages)} or more in the documents that stay, {percent(passages['later_bytes'], size)}"
+    )
     rows = [("passages", f"{told} of their text stood before")]
-    cuts = cut_rows(passages["cut"], size)
+    cuts = cut_rows(passages["cut"], size, None)
     return rows + ([("cut", f"none; would be cut: {cuts[0][1]}"), *cuts[1:]] if is_spared else cuts)
-
-
-def _selection_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the inputs were held against, what was ignored, and by what groups."""
-    rows = []
-    if (other := summary["against"]) is not None:
-        rows.append(("against", f"{counted(other['documents'], 'document')} ({megabytes(other['bytes'])})"))
-    if (ignored := summary["ignored"]) is not None:
-        told = f"{percent(ignored['bytes'], summary['bytes'])} of the text, which stands in a template"
-        if ignored["too_short"]:
-            told += f"; {ignored['too_short']:,} of its {ignored['passages']:,} passages are too short to be looked for"
-        rows.append(("ignored", told))
-    if (groups := summary["groups"]) is not None:
-        told = f"{counted(groups['count'], 'group')} by {shown(summary['group_by'])}"
-        if groups["untold"]:
-            told += f"; {counted(groups['untold'], 'document')} without one, each by itself"
-        rows.append(("groups", told))
-    return rows
-
-
-def _at_least(summary: Mapping[str, Any]) -> str:
-    """At how many places and in how many documents a passage is to stand, where that was given."""
-    told = ""
-    if (count := summary["min_count"]) is not None:
-        told += f" at {count:,} or more places"
-    if (documents := summary["min_docs"]) is not None:
-        told += f" in {documents:,} or more documents"
-    if (share := summary["min_share"]) is not None:
-        told += f" in {100 * share:g} % or more of the documents{' of its group' if summary['groups'] else ''}"
-    return told
 
 
 def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -117,47 +84,31 @@ def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def _least(summary: Mapping[str, Any]) -> str:
-    """The length of the shortest passage."""
-    if summary["unit"] is not None:
-        return _least_run(summary)
-    length = next(counted(summary[name], unit) for name, unit in _KINDS if summary[name] is not None)
-    return length if summary["normalize"] == "none" else f"{length} of normalised text"
-
-
-def _least_run(summary: Mapping[str, Any]) -> str:
-    """The shortest run of units."""
-    unit = summary["unit"] if summary["normalize"] == "none" else f"normalised {summary['unit']}"
-    runs = counted(summary["span"], unit)
-    least = [counted(summary[name], kind) for name, kind in _KINDS if summary[name] is not None]
-    if summary["threshold"] is not None:
-        least.append(f"similarity {summary['threshold']:g}")
-    return f"{runs} ({', '.join(least)} at least)" if least else runs
-
-
-def _change_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What passages may differ in; nothing where they are equal."""
-    if summary["gaps"] is None:
-        return []
-    how = f"gaps of up to {summary['gaps']:,} between equal stretches of {summary['min_match']:,} or more"
-    return [("changes", f"{how}, similarity of {summary['min_similarity']:g} or more")]
-
-
 def _cure(summary: Mapping[str, Any]) -> str:
+    length = "length" if summary["unit"] is None else "--span"
+    if summary["too_short"] == summary["documents"] and summary["span"] != 1:
+        return f"All documents are shorter than that: give a smaller {length}, or look at what --text reads."
+    names: tuple[str, ...] = ("min_count", "min_docs", "min_share")
     if summary["unit"] is not None:
-        return f"If you expected some, give fewer {summary['unit']}s with --span, or look at what --text reads."
-    if summary["too_short"] == summary["documents"]:
-        return "All documents are shorter than that: give a smaller length, or look at what --text reads."
-    smaller = ["length", *(name for name in ("min_count", "min_docs", "min_share") if summary[name] is not None)]
-    numbers = " or ".join(f"--{name.replace('_', '-')}" if "_" in name else name for name in smaller)
-    return f"If you expected some, give a smaller {numbers}, or look at what --text reads."
+        names = (*(name for name, _ in KINDS), *names)
+    smaller = [] if summary["span"] == 1 else [length]
+    smaller += [f"--{name.replace('_', '-')}" for name in names if summary[name] is not None]
+    cure = f"give a smaller {' or '.join(smaller)}, or look" if smaller else "look"
+    return f"If you expected some, {cure} at what --text reads."
 
 
 def _passage_rows(passages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return [
-        ("" if i else "most weight", f"{each['count']:,} x {each['bytes']:,} bytes  {shown(each['opening'])}")
+        ("" if i else "most weight", f"{_weight(each)}  {shown(each['opening'])}")
         for i, each in enumerate(passages[:SHOWN])
     ]
+
+
+def _weight(passage: Mapping[str, Any]) -> str:
+    """Places and their bytes together, since places may have a part of a passage; of a span its own bytes."""
+    if passage["bytes_in_all"] is None:
+        return f"{passage['count']:,} x {passage['bytes']:,} bytes"
+    return f"{counted(passage['count'], 'place')}, {passage['bytes_in_all']:,} bytes"
 
 
 def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -171,31 +122,30 @@ def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
     ]
 
 
-def cut_rows(cut: Mapping[str, Any], size: int) -> list[tuple[str, str]]:
-    """What was cut of texts of ``size`` bytes, and which documents were left out."""
-    how = f"by the policy {cut['policy']}"
-    if cut["snap"] not in ("char", "unit"):
-        how += f", to whole {cut['snap']}s"
-    rows = [
-        ("cut", f"{percent(cut['bytes'], size)} of the text, out of {counted(cut['documents'], 'document')}, {how}"),
-    ]
+def cut_rows(cut: Mapping[str, Any], size: int, unit: str | None) -> list[tuple[str, str]]:
+    """What was cut of texts of ``size`` bytes, whole ones of a ``unit`` if it is not None; which documents went."""
+    out_of = f"out of {counted(cut['documents'], 'document')}, {cut_how(cut['policy'], cut['snap'], unit)}"
+    rows = [("cut", f"{percent(cut['bytes'], size)} of the text, {out_of}")]
     if cut["left_out"]:
-        few = f"fewer than {counted(cut['min_left'], 'character')} were left"
+        few = f"fewer than {counted(cut['min_left'], 'character')} {'was' if cut['min_left'] == 1 else 'were'} left"
         listed = ", ".join(shown(name) for name in cut["left_out_ids"])
         more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
         rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
     return rows
 
 
-def _still_repeated(found: Mapping[str, Any]) -> str:
+def _still_repeated(found: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     if not found["spans"]:
+        if summary["against"] is not None:
+            return "nothing of the copies stands in the other collection any more"
         return "nothing repeats in the copies any more"
-    share = f"{percent(found['repeated_bytes'], found['bytes'])} of the copies still stands at two or more places"
-    return f"{share}, {percent(found['later_bytes'], found['bytes'])} stood before: {found['spans']:,} spans"
+    share = f"{percent(found['repeated_bytes'], found['bytes'])} of the copies still {where(summary)}"
+    before = "" if summary["against"] is not None else f", {percent(found['later_bytes'], found['bytes'])} stood before"
+    return f"{share}{before}: {counted(found['spans'], 'span')}"
 
 
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:
     """The last line on stderr."""
-    written = f"; {' and '.join(files)} written" if files else ""
+    written = f"; {listed(files)} written" if files else ""
     found = counted(summary["passages"], "passage" if summary["against"] is None else "span")
     return f"neardup: {found} in {duration(summary['seconds'])}{written}"

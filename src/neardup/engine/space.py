@@ -67,9 +67,9 @@ class Budget:
         """Documents, signatures and ids kept in memory before they go to disk."""
         return int(0.4 * self.work)
 
-    def threads(self, wanted: int) -> int:
-        """Threads that can work at a time: each holds some blocks of documents."""
-        return max(1, min(wanted, int(0.4 * self.work / (40 << 20))))
+    def threads(self, wanted: int, each: int = 40 << 20) -> int:
+        """Threads that can work at a time, where the blocks of documents that one holds take ``each`` bytes."""
+        return max(1, min(wanted, int(0.4 * self.work / each)))
 
     @property
     def record(self) -> int:

@@ -272,7 +272,7 @@ def walk_pieces(pages, pieces, offsets, loops, unit, span, state, out):
                 and state[S_DOCUMENT] == document
                 and state[S_KIND] == kind
                 and state[S_SHIFT] == begin - source
-                and (span > 1 or kind != OTHER or not _begins_document(offsets, source))
+                and (span > 1 or kind < OTHER or not _begins_document(offsets, source))
             )
             if is_one:
                 state[S_LAST] = begin + more

@@ -1,8 +1,9 @@
 """The same search on a cluster: Spark moves rows, the stages are those of one machine.
 
-``neardup.spark.find`` and ``neardup.spark.dedup`` take frames of Spark and give such back.
+``neardup.spark.find``, ``neardup.spark.dedup`` and ``neardup.spark.passages`` take frames of Spark and give such back.
 
-public     these two, and what they give back            frames     frames as files and back
+public     the first two, and what they give back        frames     frames as files and back
+door       what such calls have in common                repeats    repeated passages, with the third
 open       from options to a run                                 jobs       a Spark job while it runs
 run        a run as ``session.Run``, searched by a cluster       search     the stages in their order
 pieces     a job, its splits, their texts                        exchange   what a cluster does: map, exchange
@@ -24,20 +25,21 @@ order; what is decided for them is decided by the code of one machine, and so is
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neardup.spark.public import ClusterCleaned, ClusterResult, dedup, find
+    from neardup.spark.repeats.public import ClusterPassages, passages
 
-__all__ = ["ClusterCleaned", "ClusterResult", "dedup", "find"]
+__all__ = ["ClusterCleaned", "ClusterPassages", "ClusterResult", "dedup", "find", "passages"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'neardup.spark' has no attribute {name!r}")
-    from neardup.spark import public
-
-    return getattr(public, name)
+    where = "repeats.public" if name in ("ClusterPassages", "passages") else "public"
+    return getattr(import_module(f"{__name__}.{where}"), name)
 
 
 def __dir__() -> list[str]:

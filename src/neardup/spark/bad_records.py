@@ -16,14 +16,14 @@ from neardup.errors import InputError
 from neardup.inputs.columnar.parquet import arrow_file
 from neardup.inputs.source import UnusableRecord
 from neardup.inputs.splits import PIECES, SplitReading
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import Inputs
 from neardup.types import Fault
 
 SIDES = ("input", "protect")
 """What the sources of a clean-up of frames are called."""
 
 
-def with_ids(job: Job, reading: SplitReading, faults: Sequence[Fault]) -> list[Fault]:
+def with_ids(job: Inputs, reading: SplitReading, faults: Sequence[Fault]) -> list[Fault]:
     """Bad records of a split with their ids in the reasons, where it is a part of a frame that has ids."""
     columns, piece = reading.columns, reading.split
     if not (job.frames and faults and columns is not None and columns.id):
@@ -42,7 +42,7 @@ def _with_id(fault: Fault, value: object) -> Fault:
     return fault if value is None else replace(fault, reason=f"{fault.reason}; its id is {value!r}")
 
 
-def unusable_row(job: Job, reading: SplitReading, error: UnusableRecord) -> UnusableRecord:
+def unusable_row(job: Inputs, reading: SplitReading, error: UnusableRecord) -> UnusableRecord:
     """The error of a record of a frame, by the row of that."""
     if not job.frames or not error.fault.row:
         return error

@@ -23,13 +23,13 @@ from neardup.engine.space import Space
 from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import Inputs, Job
 from neardup.spark.reading import MADE, NUMBERS, id_arrays, ids_from
 from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, MOST_FAULTS, SLACK, U64, Batch, Documents, Fault
 
 
-def look_up(job: Job, split: int, name: str) -> Facts:
+def look_up(job: Inputs, split: int, name: str) -> Facts:
     """Write down what is known of the documents of a split that are asked for."""
     places = job.storage.get(f"{name}-asked/{split:06d}")["places"]
     found = job.storage.get(f"read/{split:06d}")
@@ -52,7 +52,7 @@ class Known(TypedDict):
     prints: U64
 
 
-def looked_up(job: Job, name: str, splits: Sequence[int]) -> Known:
+def looked_up(job: Inputs, name: str, splits: Sequence[int]) -> Known:
     """What ``look_up`` wrote down of splits."""
     found = list(job.storage.get_all((f"{name}/{split:06d}" for split in splits), "counts", "lengths", "prints"))
     none = np.empty(0, dtype=np.int64)
@@ -112,7 +112,7 @@ def collection(job: Job, space: Space, found: Known) -> KnownCollection:
 class KnownPlaces(Places):
     """Places of the known documents by their new numbers; of sources also what only all documents tell."""
 
-    def __init__(self, job: Job, facts: Sequence[Facts]) -> None:
+    def __init__(self, job: Inputs, facts: Sequence[Facts]) -> None:
         """``facts``: what each split counted."""
         super().__init__()
         self._job = job
@@ -182,7 +182,7 @@ def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64
 
 
 def provenance(
-    job: Job, facts: Sequence[Facts], rows: I64, name: str, *, repeated: tuple[int, str | None] = (0, None)
+    job: Inputs, facts: Sequence[Facts], rows: I64, name: str, *, repeated: tuple[int, str | None] = (0, None)
 ) -> Provenance:
     """Names and places of known documents, and what was wrong with any; what is known was looked up as ``name``."""
     has_documents = [each for each in facts if each["documents"]]

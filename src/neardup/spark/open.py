@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
+from neardup.engine.observe import Observer
 from neardup.engine.reading.families import needs_memory
 from neardup.engine.space import PROGRAM, Budget
 from neardup.errors import InputError, MissingDependency
@@ -55,18 +56,23 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
 
 def run_of(session: SparkSession, reader: Reader, spec: Spec, run: RunOptions, **how: Any) -> ClusterRun:
     """A run of a session, not entered yet; ``how``: further arguments of ``ClusterRun``."""
+    return ClusterRun(reader, spec, **options_of(session, reader, run, how.get("observer")), **how)
+
+
+def options_of(session: SparkSession, reader: Reader, run: RunOptions, observer: Observer | None) -> dict[str, Any]:
+    """What a run of a session has beside what it looks for: arguments of ``ClusterRun`` and ``ClusterPassageRun``."""
     from neardup.spark.cluster import SparkCluster
 
-    cluster = SparkCluster(session, how.get("observer"))
+    cluster = SparkCluster(session, observer)
     check_absolute(reader, cluster.master)
     here = replace(run, workdir=None, resume=False)
-    memory = worker_memory(session, Budget.of(here.memory_limit))
-    more: dict[str, Any] = {
+    return {
+        "options": here,
         "cluster": cluster,
         "storage": Storage(place_of_work(run)),
-        "worker_memory": memory,
+        "worker_memory": worker_memory(session, Budget.of(here.memory_limit)),
+        "go_on": run.resume,
     }
-    return ClusterRun(reader, spec, here, **how, **more, go_on=run.resume)
 
 
 def check_clustered(reader: Reader, spec: Spec, run: RunOptions) -> None:
@@ -80,6 +86,11 @@ def check_clustered(reader: Reader, spec: Spec, run: RunOptions) -> None:
     for name, is_asked in asked:
         if is_asked:
             raise InputError(f"{name}: a cluster does not do this. Leave it out, or --engine spark (engine='spark').")
+    check_files(reader)
+
+
+def check_files(reader: Reader) -> None:
+    """Raise InputError for what workers cannot read."""
     if not reader.is_lasting:
         raise InputError("standard input and values in memory cannot be read by the workers of a cluster. Save files.")
 

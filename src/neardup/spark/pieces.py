@@ -26,11 +26,10 @@ PARTS_TEXT = 48 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What every task of a run needs; it goes to the workers with the task."""
+class Inputs:
+    """What every task of any run needs of its inputs; it goes to the workers with the task."""
 
     storage: Storage
-    spec: Spec
     sources: tuple[Source, ...]
     splits: tuple[Split, ...]
     memory: int
@@ -77,6 +76,13 @@ class Job:
             first += n
             if batch.give_back is not None and some is not batch.documents:  # who asked may still look at the block
                 batch.give_back()
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Inputs):
+    """What every task of a search needs."""
+
+    spec: Spec = field(kw_only=True)
 
 
 def place_arrays(places: Sequence[Places | None]) -> Arrays:

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from neardup import params, tuning
 from neardup.arrays import numbers, strings
 from neardup.calls import hinted
-from neardup.engine.observe import Observer, Silent
-from neardup.errors import InputError, SpoolError
-from neardup.inputs.columnar.parquet import ParquetSource
+from neardup.engine.observe import Observer
+from neardup.errors import InputError
 from neardup.inputs.reader import Reader
 from neardup.params import (
     Bands,
@@ -36,10 +35,10 @@ from neardup.params import (
 from neardup.result import CleanSummary, SourceShare, Summary
 from neardup.shown import shown_path
 from neardup.spark.bad_records import SIDES
-from neardup.spark.frames import Place, read_files, read_frame, session_of, without_rows, write_frame
-from neardup.spark.open import check_clustered, open_session, place_of_work, pyspark_sql, run_of
+from neardup.spark.door import FRAME, Door, check_parquet, is_frame
+from neardup.spark.frames import read_files, read_frame, without_rows
+from neardup.spark.open import check_clustered, run_of
 from neardup.spark.run import ClusterRun
-from neardup.spark.storage import Storage
 from neardup.tasks.dedup.policy import Policy, open_protected
 from neardup.tasks.dedup.run import Cleaning, clean
 from neardup.tasks.find import open_across
@@ -47,12 +46,7 @@ from neardup.types import I64, Fault
 from neardup.watching import watched
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_WORK, _FRAME, _PROTECTED = "work", "frame", "protected"
-_TABLES = ("pairs", "clusters", "crowds", "removals")
-"""Folders of a workdir."""
-"""What frames are called in the removals, as objects in memory are."""
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,18 +249,13 @@ def dedup(
     policy = Policy(Keep.parse(keep), (prefer,) if isinstance(prefer, str) else tuple(prefer))
     spec = tuning.make_spec(search)
     check_share(alarm, "alarm")
-    if protect is not None and _is_frame(inputs) != _is_frame(protect):
+    if protect is not None and is_frame(inputs) != is_frame(protect):
         raise InputError("of inputs and protect one is a frame and the other is not. Give both as frames, or as paths.")
-    if _is_frame(inputs) and policy.prefer:
+    if is_frame(inputs) and policy.prefer:
         raise InputError("prefer is for inputs that are files; of a frame give keep='max:COLUMN'. Leave prefer out.")
     door = _Door(inputs, protect, run, observer)
     reader, protected = open_protected(door.inputs, door.protect, reading, item=spec.shingle.kind == "item")
-    for part in reader.parts:
-        if part.name not in protected and not isinstance(part, ParquetSource):
-            raise InputError(
-                f"{shown_path(part.name)} is no Parquet file, and only such files are given back as a frame. Read it "
-                "as a frame, such as by spark.read.json, and give that; or clean the files with neardup dedup."
-            )
+    check_parquet([part for part in reader.parts if part.name not in protected])
     policy = replace(policy, protected=protected)
     with door.run(reader, spec, {"dedup": policy.facts()}, search.used_preset) as work:
         cleaning = clean(work, policy)
@@ -276,58 +265,14 @@ def dedup(
         return ClusterCleaned(door.without(cleaning), removals, summary, spec, faults)
 
 
-def _is_frame(value: Any) -> bool:
-    return isinstance(value, pyspark_sql().DataFrame)
-
-
-class _Door:
-    """One call: its session, and its workdir, in which frames and answers lie."""
-
-    def __init__(self, inputs: Any, protect: Any, run: RunOptions, observer: Observer | None) -> None:
-        """Write the frames among the inputs; SpoolError where the workdir holds another answer."""
-        self._frame: DataFrame | None = inputs if _is_frame(inputs) else None
-        self._session: SparkSession = open_session(None, ()) if self._frame is None else session_of(self._frame)
-        self._storage = Storage(place_of_work(run))
-        self._run, self._observer = run, observer or Silent()
-        work = Storage(f"{self._storage.root}/{_WORK}")
-        self._go_on = run.resume and work.has_work()
-        found = [name for name in (_FRAME, _WORK, *_TABLES) if self._storage.has(name)]
-        if found and not run.resume:
-            raise SpoolError(
-                f"{self._storage.root} holds the answer, or the work, of another run: {', '.join(found)}. Name another "
-                "folder with workdir=, go on with an interrupted run by resume=True, or delete it."
-            )
-        if run.resume and not self._storage.has(_FRAME if self._frame is not None else _WORK):
-            raise SpoolError(f"{self._storage.root} holds no work of an interrupted run. Run without resume=True.")
-        if run.resume and not self._go_on and any(self._storage.has(name) for name in _TABLES):  # work goes at the end
-            raise SpoolError(f"{self._storage.root} holds the answer of a run that is done. Name another folder.")
-        self.inputs = inputs if self._frame is None else self._written(self._frame, _FRAME)
-        self.protect = protect if self._frame is None or protect is None else self._written(protect, _PROTECTED)
-
-    def _written(self, frame: DataFrame, name: str) -> list[Place]:
-        self._observer.stage(f"write the {name}", None, "tasks")
-        told = 0
-
-        def tell(done: int) -> None:
-            nonlocal told
-            self._observer.advance(max(0, done - told))
-            told = max(told, done)
-
-        return write_frame(frame, self._storage, name, go_on=self._run.resume, on_done=tell)
+class _Door(Door):
+    """A call that searches for near-duplicates."""
 
     def run(self, reader: Reader, spec: Spec, task: dict[str, Any], preset: Preset | None) -> ClusterRun:
         """The run, not entered yet."""
-        here = replace(self._run, workdir=f"{self._storage.root}/{_WORK}", resume=self._go_on)
-        check_clustered(reader, spec, here)
-        counts = [len(files) for files in (self.inputs, self.protect) if files is not None]
-        frames = tuple(counts) if self._frame is not None else ()
-        how: dict[str, Any] = {"task": task, "preset": preset, "observer": self._observer, "frames": frames}
-        return run_of(self._session, reader, spec, here, **how)
-
-    def table(self, name: str, batches: pa.RecordBatchReader) -> DataFrame:
-        """Write a table of the answer, and give it as a frame."""
-        self._storage.put_table(name, batches)
-        return read_frame(self._session, self._storage, name)
+        check_clustered(reader, spec, self.options)
+        how: dict[str, Any] = {"task": task, "preset": preset, "observer": self.observer, "frames": self.frames}
+        return run_of(self.session, reader, spec, self.options, **how)
 
     def named(self, run: ClusterRun, removals: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """The removals; of a frame with its rows in place of files and their rows."""
@@ -363,11 +308,11 @@ class _Door:
                     first, stop = np.searchsorted(gone, places.span(numbered[name])).tolist()
                 yield name, places.locate(gone[first:stop])[1] - 1
 
-        if self._frame is None:
-            frame = read_files(self._session, parts)
+        if self.frame is None:
+            frame = read_files(self.session, parts)
         else:
-            frame = read_frame(self._session, self._storage, _FRAME, self._frame.schema)
-        return without_rows(frame, self._storage, removed())
+            frame = read_frame(self.session, self.storage, FRAME, self.frame.schema)
+        return without_rows(frame, self.storage, removed())
 
     def as_one(self, summary: CleanSummary, run: ClusterRun, alarm: float) -> CleanSummary:
         """The summary; a frame is one source in it, and not the files that it was written to."""

@@ -7,7 +7,7 @@ places/NNNNNN.arrays  where in its file each record is, where it can be read by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,14 +18,17 @@ from neardup.engine.fit import SAMPLE, SEED
 from neardup.engine.reading.collection import normalized, sketch_rows
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
+from neardup.inputs.columns import ReadColumns
+from neardup.inputs.passed import PassedOver
+from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source, UnusableRecord
-from neardup.inputs.splits import PIECES, FaultInSplit, SplitReading, lines_before, read_split
+from neardup.inputs.splits import PIECES, FaultInSplit, Split, SplitReading, lines_before, read_split
 from neardup.spark import bad_records
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
-from neardup.spark.pieces import Job, batches_of, place_arrays
+from neardup.spark.pieces import Inputs, Job, batches_of, place_arrays
 from neardup.stages.bands import KEY_BYTES
-from neardup.types import Batch, Places
+from neardup.types import I64, Batch, Places
 
 MADE, NUMBERS, STRINGS = "made", "numbers", "strings"
 """Kinds of ids; as those of ``inputs.names``."""
@@ -37,56 +40,27 @@ def read(job: Job, split: int) -> Facts:
     source = job.source_of(split)
     reading = read_split(source, piece)
     hashers = Hashers.of(spec)
-    found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "rows", "keys")}
-    ids: list[Any] = []
+    found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "keys")}
     places: list[Places | None] = []
-    facts: Facts = {
-        "documents": 0,
-        "bytes": 0,
-        "bad": 0,
-        "blank": 0,
-        "short": 0,
-        "faults": [],
-        "batches": 0,
-    }
-    for batch in _batches(job, source, reading):
-        facts["batches"] += 1
-        facts["bad"] += batch.bad
-        facts["blank"] += batch.blank
-        faults = bad_records.with_ids(job, reading, batch.faults)
-        facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in faults]
-        n = len(batch.documents)
-        if not n:
+    names, short = Names(job, reading), 0
+    for batch in batches_of_split(job, source, reading):
+        names.enter(batch)
+        if not len(batch.documents):
             continue
-        facts["documents"] += n
-        facts["bytes"] += batch.documents.nbytes
         rows = sketch_rows(batch, normalized(batch, spec), spec, hashers, is_held=False)
-        facts["short"] += rows.short
+        short += rows.short
         found["counts"].append(rows.counts)
         found["prints"].append(rows.prints)
         found["lengths"].append(np.diff(rows.documents.offsets))
-        found["rows"].append(batch.rows)
         places.append(batch.places)
         found["keys"].append(rows.keys)
-        ids.append(batch.ids)
         if batch.give_back is not None:
             batch.give_back()
+    facts, named = names.told()
+    facts["short"] = short
     facts["empty"] = sum(int(np.count_nonzero(each == 0)) for each in found["counts"])
-    facts["records"] = reading.records
-    facts["relative"] = reading.is_relative
-    facts["columns"] = None if reading.columns is None else asdict(reading.columns)
-    facts["passed"] = [asdict(each) for each in reading.passed]
-    arrays = _gathered(found, spec.bands.bands)
+    arrays = _gathered(found, spec.bands.bands) | named
     keys = arrays.pop("keys")
-    facts["first"] = int(arrays["rows"][0]) if facts["documents"] else 0
-    if facts["documents"] and int(arrays["rows"][-1]) - facts["first"] + 1 == facts["documents"]:
-        del arrays["rows"]
-    facts["ids"] = MADE
-    if any(each is not None for each in ids):
-        joined = pa.chunked_array([each if each is not None else None for each in ids]).combine_chunks()
-        is_whole = pa.types.is_integer(joined.type)
-        facts["ids"] = NUMBERS if is_whole else STRINGS
-        arrays |= id_arrays(joined)
     job.storage.put(f"sample/{split:06d}", **_sample(arrays))
     job.storage.put(f"read/{split:06d}", **arrays)
     job.storage.put(f"keys/{split:06d}", keys=keys)
@@ -94,13 +68,68 @@ def read(job: Job, split: int) -> Facts:
     return facts
 
 
-def _batches(job: Job, source: Source, reading: SplitReading) -> Iterator[Batch]:
+class Names:
+    """What a split tells of its documents beside their texts: names, places, and what was wrong with any."""
+
+    def __init__(self, job: Inputs, reading: SplitReading) -> None:
+        """None yet."""
+        self._job, self._reading = job, reading
+        self._rows: list[I64] = [np.empty(0, dtype=np.int64)]
+        self._ids: list[Any] = []
+        self._facts: Facts = {"documents": 0, "bytes": 0, "bad": 0, "blank": 0, "faults": [], "batches": 0}
+
+    def enter(self, batch: Batch) -> None:
+        """Take a batch, in order."""
+        facts = self._facts
+        facts["batches"] += 1
+        facts["bad"] += batch.bad
+        facts["blank"] += batch.blank
+        faults = bad_records.with_ids(self._job, self._reading, batch.faults)
+        facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in faults]
+        if len(batch.documents):
+            facts["documents"] += len(batch.documents)
+            facts["bytes"] += batch.documents.nbytes
+            self._rows.append(batch.rows)
+            self._ids.append(batch.ids)
+
+    def told(self) -> tuple[Facts, Arrays]:
+        """When all was read: what was counted, and the arrays ``rows`` (where they do not follow each other) and ids,
+        as ``known`` looks them up."""
+        facts, reading, arrays = self._facts, self._reading, {"rows": np.concatenate(self._rows)}
+        facts["records"] = reading.records
+        facts["relative"] = reading.is_relative
+        facts["columns"] = None if reading.columns is None else asdict(reading.columns)
+        facts["passed"] = [asdict(each) for each in reading.passed]
+        facts["first"] = int(arrays["rows"][0]) if facts["documents"] else 0
+        if facts["documents"] and int(arrays["rows"][-1]) - facts["first"] + 1 == facts["documents"]:
+            del arrays["rows"]
+        facts["ids"] = MADE
+        if any(each is not None for each in self._ids):
+            joined = pa.chunked_array(self._ids).combine_chunks()
+            is_whole = pa.types.is_integer(joined.type)
+            facts["ids"] = NUMBERS if is_whole else STRINGS
+            arrays |= id_arrays(joined)
+        return facts, arrays
+
+
+def batches_of_split(job: Inputs, source: Source, reading: SplitReading) -> Iterator[Batch]:
+    """The batches of a split; a record that fails the run is named by its line in the file, or its row in the frame."""
     try:
         yield from batches_of(reading)
     except FaultInSplit as exc:
         raise exc.absolute(lines_before(source, reading.split)) from exc
     except UnusableRecord as exc:
         raise bad_records.unusable_row(job, reading, exc) from exc
+
+
+def tell_reader(reader: Reader, splits: Sequence[Split], facts: Sequence[Facts]) -> None:
+    """Tell a reader what workers found out of its sources: their columns, and what was passed over."""
+    for split, each in zip(splits, facts, strict=True):
+        if each["columns"] is not None and split.first == 0:
+            told = each["columns"]
+            reader.parts[split.place].columns = ReadColumns(**told | {"text": tuple(told["text"])})
+        over = reader.told_over.get(split.place, ())
+        reader.told_over[split.place] = (*over, *(PassedOver(**passed) for passed in each["passed"]))
 
 
 def _sample(arrays: Arrays) -> Arrays:
@@ -116,7 +145,6 @@ def _gathered(found: dict[str, list[Any]], bands: int) -> Arrays:
         "counts": np.empty(0, dtype=np.int64),
         "prints": np.empty((0, 2), dtype=np.uint64),
         "lengths": np.empty(0, dtype=np.int64),
-        "rows": np.empty(0, dtype=np.int64),
         "keys": np.empty((bands, 0, KEY_BYTES), dtype=np.uint8),
     }
     return {

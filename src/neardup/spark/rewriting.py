@@ -36,6 +36,7 @@ from neardup.spark.pieces import Job
 from neardup.spark.reading import id_arrays, ids_from
 from neardup.spark.reread import Piece, lines_of
 from neardup.spark.work import ClusterWork
+from neardup.spool.machine import sync_all
 from neardup.tasks.dedup.again import JobOf
 from neardup.tasks.rewrite.annotate import json_names
 from neardup.tasks.rewrite.copy_names import Target
@@ -301,7 +302,7 @@ def _write_unit(job: Job, how: Rewriting, about: Facts, arrays: Arrays, token: s
         for final, path in zip(finals, about["sources"], strict=True):
             with explained(final):
                 copy_file(path, part_of(job.storage, final, token))
-        os.sync()
+        sync_all()
         return -1
     source = job.sources[about["source"]]
     rewriting = _rewrite_of(job, how, about, arrays, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,11 +11,11 @@ from types import TracebackType
 import numpy as np
 
 from neardup.engine.check import TooLargeError
+from neardup.engine.space import Budget
 from neardup.engine.state import Gathered, SearchState
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.columns import ReadColumns
 from neardup.inputs.names import Provenance
-from neardup.inputs.passed import PassedOver
+from neardup.inputs.reader import Reader
 from neardup.inputs.splits import plan_splits, usual_bytes
 from neardup.params import SPARK, Spec
 from neardup.session import Run, limit_records, token_of
@@ -27,6 +27,7 @@ from neardup.spark.exchange import Cluster
 from neardup.spark.known import KnownIds
 from neardup.spark.lopsided import uncut_notes
 from neardup.spark.pieces import PARTS_TEXT, Job
+from neardup.spark.reading import tell_reader
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
 from neardup.spark.texts import worker_budget
@@ -69,23 +70,8 @@ class ClusterRun(Run):
         sizes += [rewriting.TASK_BYTES, part_files.JOIN_BYTES]
         # the memory of workers is not among it: whoever ran out of it gives more, and goes on
         self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
-        self._limit_records()
+        limit_worker_records(self.reader, self.space.budget, self.worker_memory, self.folder)
         return self
-
-    def _limit_records(self) -> None:
-        """Tell the reader what a record may have where it is read: with a worker, which may have less than the driver.
-
-        Where too large records are passed over, a run goes on by the limit that it began with, as on one machine.
-        """
-        here, worker = self.space.budget, worker_budget(self.worker_memory)
-        setting = WORKER_MEMORY if worker.record < here.record else None
-        limits = [min(worker.record, here.record), here.limit if setting is None else worker.limit]
-        if self.reader.options.on_bad == "skip":
-            if self.folder.has_facts(_LIMITS):
-                limits = self.folder.get_facts(_LIMITS)["record"]
-            else:
-                self.folder.put_facts(_LIMITS, {"record": limits})
-        limit_records(self.reader, worker, 1, limits, setting=setting)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -108,13 +94,7 @@ class ClusterRun(Run):
 
     def first_records(self) -> dict[str, tuple[int, int]]:
         """By source the number of its frame, and how many records of that come before."""
-        first, parts = {}, iter(self.reader.parts)
-        for side, count in enumerate(self.frames):
-            before = 0
-            for part in islice(parts, count):
-                first[part.name] = side, before
-                before += self.provenance.records.get(part.name, 0)
-        return first
+        return first_records_of(self.frames, self.reader, self.provenance)
 
     def gather(self, spec: Spec) -> Gathered:
         raise NotImplementedError("a cluster gives what was searched for")
@@ -124,18 +104,14 @@ class ClusterRun(Run):
         splits = plan_splits(self.reader, self.split_bytes)
         for note in uncut_notes(self.reader.parts, splits, self.split_bytes):
             self.observer.note(note)
-        job = Job(self.folder, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory, self.frames)
+        inputs = self.folder, tuple(self.reader.parts), tuple(splits), self.worker_memory, self.frames
+        job = Job(*inputs, spec=self.spec)
         self.work = found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
         found.on_hints = self._tell_hints
         with self._refusing_too_large():
             state = found.run()
         self._take_names(found.names)
-        for split, facts in zip(splits, found.facts, strict=True):
-            if facts["columns"] is not None and split.first == 0:
-                told = facts["columns"]
-                self.reader.parts[split.place].columns = ReadColumns(**told | {"text": tuple(told["text"])})
-            over = self.reader.told_over.get(split.place, ())
-            self.reader.told_over[split.place] = (*over, *(PassedOver(**each) for each in facts["passed"]))
+        tell_reader(self.reader, splits, found.facts)
         if self.keep_written:
 
             def named() -> I64:
@@ -146,12 +122,7 @@ class ClusterRun(Run):
 
     def _take_names(self, names: Provenance) -> None:
         """Names of documents; of frames by these, and not by the files that they were written to."""
-        self.provenance = names
-        if self.frames:
-            assert isinstance(names.ids, KnownIds)
-            first = self.first_records()
-            names.ids.first_records = {name: records for name, (_, records) in first.items()}
-            names.faults = by_frame(names.faults, first)
+        self.provenance = named_by_frames(names, self.frames, self.reader)
 
     @contextmanager
     def _refusing_too_large(self) -> Iterator[None]:
@@ -169,6 +140,44 @@ class ClusterRun(Run):
                 f"MB {whose}. Raise {WORKER_MEMORY if is_worker else '--memory (memory=)'} to about {more:.0f}MB, or "
                 "leave them out."
             ) from exc
+
+
+def limit_worker_records(reader: Reader, here: Budget, worker_memory: int, folder: Storage) -> None:
+    """Tell the reader what a record may have where it is read: with a worker, which may have less than the driver.
+
+    Where too large records are passed over, a run goes on by the limit that it began with, as on one machine; that is
+    in ``folder``. ``here``: of the driver.
+    """
+    worker = worker_budget(worker_memory)
+    setting = WORKER_MEMORY if worker.record < here.record else None
+    limits = [min(worker.record, here.record), here.limit if setting is None else worker.limit]
+    if reader.options.on_bad == "skip":
+        if folder.has_facts(_LIMITS):
+            limits = folder.get_facts(_LIMITS)["record"]
+        else:
+            folder.put_facts(_LIMITS, {"record": limits})
+    limit_records(reader, worker, 1, limits, setting=setting)
+
+
+def first_records_of(frames: Sequence[int], reader: Reader, names: Provenance) -> dict[str, tuple[int, int]]:
+    """By source the number of its frame, and how many records of that come before."""
+    first, parts = {}, iter(reader.parts)
+    for side, count in enumerate(frames):
+        before = 0
+        for part in islice(parts, count):
+            first[part.name] = side, before
+            before += names.records.get(part.name, 0)
+    return first
+
+
+def named_by_frames(names: Provenance, frames: Sequence[int], reader: Reader) -> Provenance:
+    """The names, of frames by these, and not by the files that they were written to."""
+    if frames:
+        assert isinstance(names.ids, KnownIds)
+        first = first_records_of(frames, reader, names)
+        names.ids.first_records = {name: records for name, (_, records) in first.items()}
+        names.faults = by_frame(names.faults, first)
+    return names
 
 
 @again_of.register

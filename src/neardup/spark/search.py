@@ -15,7 +15,7 @@ from itertools import chain
 
 import numpy as np
 
-from neardup.cutting import distinct, starts_of
+from neardup.cutting import distinct
 from neardup.engine.banding.pending import Pending
 from neardup.engine.fit import FEWEST, SAMPLE, Hint, fit
 from neardup.engine.reading.copies import Copies
@@ -70,14 +70,8 @@ class ClusterSearch(ClusterWork):
     def read(self) -> None:
         """Read all splits; rows have their numbers then."""
         job, tally = self.job, self.tally
-        self.facts = self.map("read", range(len(job.splits)), partial(reading.read, job))
-        bases = starts_of(np.array([each["documents"] for each in self.facts], dtype=np.int64))
+        bases = self.count_read(self.map("read", range(len(job.splits)), partial(reading.read, job)))
         self.job = replace(job, bases=bases)
-        before, last = 0, -1
-        for split, each in zip(job.splits, self.facts, strict=True):
-            before = before if split.place == last else 0
-            each["before"] = before if each["relative"] else 0
-            before, last = before + each["records"], split.place
         tally.documents = int(bases[-1])
         tally.read_bytes = sum(each["bytes"] for each in self.facts)
         tally.short = sum(each["short"] for each in self.facts)

@@ -75,6 +75,12 @@ class Storage:
 
     def put_bytes(self, name: str, data: bytes) -> None:
         """Write a file, whole or not at all; what two write under one name at the same time must be equal."""
+        with self.writing(name) as out:
+            out.write(data)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Any]:
+        """A stream into a file that has its name when it is whole; what two write so at the same time must be equal."""
         files, path = self._opened[0], self._path(name)
         is_local = isinstance(files, fs.LocalFileSystem)
         try:
@@ -82,12 +88,24 @@ class Storage:
                 files.create_dir(posixpath.dirname(path), recursive=False)
             begun = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.part" if is_local else path
             with files.open_output_stream(begun) as out:
-                out.write(data)
+                yield out
+                size = out.tell()
             if is_local:
                 os.replace(begun, path)
         except OSError as exc:
             raise SpoolError(f"{self.root}: {name} cannot be written: {exc}. All workers must be able to.") from exc
-        _note(name, len(data))
+        _note(name, size)
+
+    def opened(self, name: str) -> Any:
+        """A file that is there, to be read at any place; SpoolError as ``get_bytes``."""
+        files, path = self._opened[0], self._path(name)
+        try:
+            return files.open_input_file(path)
+        except OSError as exc:
+            raise self._unread(name, exc) from exc
+
+    def _unread(self, name: str, exc: OSError) -> SpoolError:
+        return SpoolError(f"{self.root}: {name} cannot be read: {exc}. Driver and workers must see the same folder.")
 
     def get_bytes(self, name: str) -> Any:
         """A file that is there; SpoolError where it is not, or cannot be read."""
@@ -96,9 +114,7 @@ class Storage:
             with files.open_input_stream(path) as opened:
                 return opened.read_buffer()
         except OSError as exc:
-            raise SpoolError(
-                f"{self.root}: {name} cannot be read: {exc}. Driver and workers must see the same folder."
-            ) from exc
+            raise self._unread(name, exc) from exc
 
     @contextmanager
     def creating(self, name: str) -> Iterator[Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent, Stages
 from neardup.engine.space import Space
@@ -18,7 +19,7 @@ from neardup.inputs.names import Provenance
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
 from neardup.spark.packing import Arrays
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import Inputs, Job
 from neardup.spark.storage import files_written
 from neardup.types import I64
 
@@ -26,19 +27,19 @@ TOO_LARGE = "too large"
 """In an answer: the rows of two documents that the memory of a worker does not allow to compare; and its "need"."""
 
 
+AnyInputs = TypeVar("AnyInputs", bound=Inputs, covariant=True)
+
+
 class WorkerTooLargeError(TooLargeError):
     """Two documents, by their rows, are too long to be compared within the memory of a worker."""
 
 
-class ClusterWork:
-    """The work of one run. The driver keeps what it decides itself within its ``space``."""
+class StagedWork(Generic[AnyInputs]):
+    """The stages of one run, each done once. The driver keeps what it decides itself within its ``space``."""
 
-    rows: I64
-    """Of the known documents, rising, as soon as these are known: their places here are their new numbers."""
-    collection: known.KnownCollection
-    """The known documents, by their new numbers."""
-
-    def __init__(self, cluster: Cluster, job: Job, space: Space, *, observer: Observer | None, threads: int) -> None:
+    def __init__(
+        self, cluster: Cluster, job: AnyInputs, space: Space, *, observer: Observer | None, threads: int
+    ) -> None:
         """Nothing is done yet; ``threads`` are those of the driver."""
         self.cluster, self.job, self.space, self.threads = cluster, job, space, threads
         self.observer = observer or Silent()
@@ -46,8 +47,6 @@ class ClusterWork:
         self.tally = RunTally(threads=threads, seconds=self.stages.seconds)
         self.facts: list[Facts] = []
         """What each split counted."""
-        self.repeated_ids: tuple[int, str | None] = (0, None)
-        """How many documents carry the id of an earlier one, and an id that comes back."""
         self.was_done = False
         """Whether the last stage was done by the run that this one goes on with."""
         self._rounds = 0
@@ -134,11 +133,35 @@ class ClusterWork:
         self._rounds += 1
         return f"{name}{self._rounds}"
 
+    def count_read(self, facts: list[Facts]) -> I64:
+        """Take what each split counted when it was read, and tell each how many records of its source come before.
+
+        int64[splits + 1]: the row of the first document of each split.
+        """
+        before, last = 0, -1
+        for split, each in zip(self.job.splits, facts, strict=True):
+            before = before if split.place == last else 0
+            each["before"] = before if each["relative"] else 0
+            before, last = before + each["records"], split.place
+        self.facts = facts
+        return starts_of(np.array([each["documents"] for each in facts], dtype=np.int64))
+
     @property
     def filled(self) -> list[int]:
         """Splits that have documents."""
         filled: list[int] = np.flatnonzero(np.diff(self.job.bases)).tolist()
         return filled
+
+
+class ClusterWork(StagedWork[Job]):
+    """The work of one search."""
+
+    rows: I64
+    """Of the known documents, rising, as soon as these are known: their places here are their new numbers."""
+    collection: known.KnownCollection
+    """The known documents, by their new numbers."""
+    repeated_ids: tuple[int, str | None] = (0, None)
+    """How many documents carry the id of an earlier one, and an id that comes back."""
 
     def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
         """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""

@@ -25,6 +25,7 @@ import numpy as np
 from neardup._version import __version__
 from neardup.cutting import starts_of
 from neardup.errors import SpoolError
+from neardup.spool.positions import read_at, write_at
 from neardup.types import I64, U8
 
 MAGIC = b"NEARDUP\0"
@@ -168,7 +169,8 @@ class SpoolFile:
                 fd = self._descriptor()
             except FileNotFoundError as exc:
                 raise damaged(self.path, "it is missing") from exc
-            facts = _parse(self.path, os.pread(fd, HEADER, 0))
+            head = memoryview(bytearray(HEADER))
+            facts = _parse(self.path, bytes(head[: read_at(fd, head, 0)]))
             for key, value in asdict(self.label).items():
                 if facts.get(key) != value:
                     raise damaged(self.path, f"its {key} is {facts.get(key)!r} and should be {value!r}")
@@ -177,11 +179,12 @@ class SpoolFile:
                 have = min(there // self.label.record, facts["count"])
                 raise damaged(self.path, f"it has {have} records and should have {count}")
             found, at = 0, 0
+            block = memoryview(bytearray(min(STAGE, size)))
             while at < size:
-                block = os.pread(fd, min(STAGE, size - at), HEADER + at)
-                if not block:
+                got = read_at(fd, block[: size - at], HEADER + at)
+                if not got:
                     raise damaged(self.path, f"it ends at byte {HEADER + at}")
-                found, at = zlib.crc32(block, found), at + len(block)
+                found, at = zlib.crc32(block[:got], found), at + got
             if found != crc or (facts["count"] == count and facts["crc32"] != crc):
                 raise damaged(self.path, f"the checksum of its {count} records is wrong")
             if there > size:
@@ -239,7 +242,7 @@ class SpoolFile:
     def _read(self, fd: int, start: int, into: memoryview) -> None:
         done = 0
         while done < into.nbytes:
-            more = os.preadv(fd, [into[done:]], HEADER + start + done)
+            more = read_at(fd, into[done:], HEADER + start + done)
             if more == 0:
                 raise damaged(self.path, f"it ends before byte {HEADER + start + into.nbytes}")
             done += more
@@ -295,5 +298,5 @@ class SpoolFile:
     def _pwrite(self, data: memoryview, at: int) -> None:
         fd = self._descriptor()
         while data.nbytes:
-            done = os.pwrite(fd, data, at)
+            done = write_at(fd, data, at)
             data, at = data[done:], at + done

@@ -1,4 +1,8 @@
-"""What the machine tells: memory that is left and taken, processes that are there; and names of files made to last."""
+"""What the machine tells: memory that is left and taken, processes that are there; and names of files made to last.
+
+Linux says it in files. Elsewhere psutil asks the system, which comes with neardup there. Without it less is known, and
+each function says what it does then.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,20 @@ import errno
 import os
 import sys
 from pathlib import Path
+from typing import Any
+
+_IS_WINDOWS = os.name == "nt"
+
+
+def _psutil() -> Any:
+    """The library that asks the system where there is no /proc; None on Linux, and where it is not installed."""
+    if sys.platform == "linux":
+        return None
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil
 
 
 def _told(path: str) -> str:
@@ -23,6 +41,9 @@ def _kilobytes(path: str, label: str) -> list[int]:
 
 def _pages() -> list[int]:
     """Bytes of this process: of address space and in memory; none where the system does not tell."""
+    if (asked := _psutil()) is not None:
+        taken = asked.Process().memory_info()
+        return [int(taken.vms), int(taken.rss)]
     return [int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in _told("/proc/self/statm").split()[:2]]
 
 
@@ -35,6 +56,8 @@ def available_memory() -> int:
     limit, used = (_told(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
     if limit.isdigit() and used.isdigit():
         found.append(max(0, int(limit) - int(used)))
+    if (asked := _psutil()) is not None:
+        found.append(int(asked.virtual_memory().available))
     if found:
         return min(found)
     try:
@@ -68,8 +91,9 @@ def peak_memory() -> int:
 def _peak_by_usage() -> int:
     try:
         import resource
-    except ImportError:  # Windows
-        return 0
+    except ImportError:  # Windows, where psutil tells the peak
+        asked = _psutil()
+        return 0 if asked is None else int(getattr(asked.Process().memory_info(), "peak_wset", 0))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -82,6 +106,10 @@ def this_process() -> tuple[str, str]:
 def is_running(pid: int | str, born: str = "") -> bool:
     """Whether a process, as ``this_process`` told it, is still there; without ``born``, one of its number."""
     number = int(pid)
+    if _IS_WINDOWS:
+        # there os.kill with 0 is Ctrl-C for that process. Without psutil it counts as there: work is never taken away
+        asked = _psutil()
+        return asked is None or (bool(asked.pid_exists(number)) and born in ("", _born(number)))
     try:
         os.kill(number, 0)
     except (ProcessLookupError, OverflowError):
@@ -95,7 +123,12 @@ def is_running(pid: int | str, born: str = "") -> bool:
 
 
 def _born(pid: int) -> str:
-    """When a process began, in ticks since the machine did, where the system tells; else empty."""
+    """When a process began, in ticks since the machine did or in ms since 1970, where the system tells; else empty."""
+    if (asked := _psutil()) is not None:
+        try:
+            return str(round(asked.Process(pid).create_time() * 1000))
+        except asked.Error:
+            return ""
     return (_stat(pid)[19:20] or [""])[0]
 
 
@@ -106,6 +139,12 @@ def _stat(pid: int) -> list[str]:
 
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
 """What file systems say that cannot sync a folder."""
+
+
+def sync_all() -> None:
+    """Let all that was written to files last, so far as the system does that at once; Windows does it file by file."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def sync_folder(folder: str | Path) -> None:

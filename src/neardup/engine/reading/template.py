@@ -21,11 +21,11 @@ BREAK = "---"
 """A line of this alone stands between two passages of a template: no shingle goes over it."""
 
 
-def passages_of(text: str) -> list[str]:
-    """The passages of a template file, apart by lines of BREAK alone; blank ones are left out.
+def passages_as_written(text: str) -> list[str]:
+    """The passages of a template file, apart by lines of BREAK alone, with the white space around; no blank ones.
 
-    >>> passages_of("Explain MinHash.\\n---\\nGive an example.\\n")
-    ['Explain MinHash.', 'Give an example.']
+    >>> passages_as_written("Explain MinHash.\\n---\\nGive an example.\\n")
+    ['Explain MinHash.\\n', 'Give an example.\\n']
     """
     passages = [""]
     for line in text.splitlines(keepends=True):
@@ -33,7 +33,16 @@ def passages_of(text: str) -> list[str]:
             passages.append("")
         else:
             passages[-1] += line
-    return [passage.strip() for passage in passages if passage.strip()]
+    return [passage for passage in passages if passage.strip()]
+
+
+def passages_of(text: str) -> list[str]:
+    """The same without the white space around each.
+
+    >>> passages_of("Explain MinHash.\\n---\\nGive an example.\\n")
+    ['Explain MinHash.', 'Give an example.']
+    """
+    return [passage.strip() for passage in passages_as_written(text)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.repeats.choice import NOWHERE, Choice
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Window
 from neardup.kernels import anchors
@@ -34,8 +34,7 @@ class Around:
     @property
     def counts_all(self) -> bool:
         """Whether all repeated windows of all documents that were read count."""
-        choice = self.choice
-        return not (choice.is_choosing or choice.groups.size) and choice.places(self.text.offsets)[0] == NOWHERE
+        return self.choice.is_all_of(self.text.offsets.size - 1)
 
     def documents(self, places: I64) -> I64:
         """int64[n]: the document of each place."""

@@ -6,7 +6,7 @@ it stands in one, else in the other collection if it stands there, else where it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,15 @@ class Choice:
         """Whether some repeated windows may not count."""
         return self.is_across or self.min_count > 2 or bool((self.min_documents > 1).any())
 
+    def is_all_of(self, documents: int) -> bool:
+        """Whether every repeated window counts of all these documents, which are those that were read."""
+        return documents == self.inputs and not (self.is_choosing or self.groups.size)
+
+    def without_numbers(self) -> Choice:
+        """The same at any number of places, two or, of another collection, one, and in any number of documents."""
+        least = np.ones_like(self.min_documents)
+        return replace(self, min_count=1 if self.is_across else 2, min_documents=least)
+
     def places(self, offsets: I64) -> tuple[int, int]:
         """The places from which on text is foreign, and that of templates; NOWHERE where there is none."""
         size = offsets.size - 1
@@ -72,3 +81,34 @@ class Choice:
         order = np.lexsort((joined, joined_of))
         bounds = np.searchsorted(joined_of[order], np.arange(parts.size + 1))
         return joined[order], bounds, self.min_documents[parts % self.min_documents.size]
+
+    def counted_runs(self, places: I64, starts: I64, documents: I64) -> tuple[I64, I64, I64, I64]:
+        """Of equal runs of units those of the inputs that count, or stand in a template; as it is with windows.
+
+        Group g of equal runs stands at ``places[starts[g] : starts[g + 1]]``, which rise, in ``documents``. Four
+        int64[m] of runs: its place, the first place of an equal one, and at how many places and in how many documents
+        of the inputs these stand. O(n log n).
+        """
+        turn = np.where(documents < self.inputs, 2, np.where(documents < self.templates, 1, 0))
+        order = np.lexsort((places, turn))
+        places, documents = places[order], documents[order]
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        members, starts, least = self.grouped(rank, starts, documents)
+        places, documents = places[members], documents[members]
+        if not places.size:
+            return places, places, places, places
+        heads, sizes = starts[:-1], np.diff(starts)
+        is_own = documents < self.inputs
+        is_new = np.append(True, documents[1:] != documents[:-1])
+        is_new[heads] = True
+        count = np.add.reduceat(is_own, heads, dtype=np.int64)
+        holding = np.add.reduceat(is_own & is_new, heads, dtype=np.int64)
+        stands_in = documents[heads]
+        is_wanted = (count >= self.min_count) & (holding >= least)
+        if self.is_across:
+            is_wanted &= stands_in >= self.inputs
+        is_wanted |= stands_in >= self.templates
+        some = np.flatnonzero(is_own & np.repeat(is_wanted, sizes))
+        group = np.repeat(np.arange(sizes.size), sizes)[some]
+        return places[some], places[heads][group], count[group], holding[group]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import RowNames
 from neardup.engine.repeats.around import PLACE, Around
@@ -17,7 +18,7 @@ from neardup.engine.repeats.grouping import KEY_SHIFT, PARTS, group, no_pieces
 from neardup.engine.repeats.lasting import GROUPED, READ, keep_grouped, keep_read, restore_read, stage_of
 from neardup.engine.repeats.originals import Originals
 from neardup.engine.repeats.text import EndToEnd
-from neardup.engine.repeats.units import Compared, Key, Units, Window, private_key
+from neardup.engine.repeats.units import BLOCK_BYTES, SLICE, Compared, Key, Units, Window, private_key
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
@@ -83,15 +84,16 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Anchors:
-    """What was selected in one batch, by part of the key; places count from the first document of the batch."""
+class Selected:
+    """The anchors of one batch, by part of the key; places count from the first document of the batch."""
 
     rows: U64
     starts: I64
     loops: I64
 
 
-def _select(documents: Documents, window: Window, key: Key) -> _Anchors:
+def select_anchors(documents: Documents, window: Window, key: Key) -> Selected:
+    """An anchor for every window of some documents."""
     first = int(documents.offsets[0])
     data, unit = documents.data[first:], window.unit
     offsets = (documents.offsets - first) // unit
@@ -104,7 +106,7 @@ def _select(documents: Documents, window: Window, key: Key) -> _Anchors:
     rows = np.empty((found, 2), dtype=np.uint64)
     starts = np.empty(PARTS + 1, dtype=np.int64)
     anchoring.spread_anchors(keys[:found], anchors[:found], np.uint64(0), KEY_SHIFT, starts, rows)
-    return _Anchors(rows, starts, loops[:looped].copy())
+    return Selected(rows, starts, loops[:looped].copy())
 
 
 def find_repeats(
@@ -154,22 +156,40 @@ def find_repeats(
     loops: list[I64] = []
     consumed = 0
 
-    def select(task: Callable[[], Batch]) -> tuple[Batch, Compared, _Anchors]:
+    def select(task: Callable[[], Batch]) -> tuple[Batch, Compared, list[tuple[int, Selected]]]:
         batch = task()
         compared = units.of(batch.documents)
-        return batch, compared, _select(compared.documents, window, key)
+        documents = compared.documents
+        slices = [slice(0, len(documents))]
+        if not units.are_bytes:  # anchors go into arrays of the size of all windows: those of some at a time
+            slices = list(cut(np.diff(documents.offsets), SLICE * window.unit))
+        begins = [int(documents.offsets[some.start] - documents.offsets[0]) // window.unit for some in slices]
+        parts = [select_anchors(documents.slice(some.start, some.stop), window, key) for some in slices]
+        return batch, compared, list(zip(begins, parts, strict=True))
 
-    for batch, compared, selected in in_order(select, tasks, threads=threads, ahead=threads + 2):
+    readers, room = threads, space.budget.store
+    if not units.are_bytes:
+        readers = space.budget.threads(threads, BLOCK_BYTES)
+        room -= readers * BLOCK_BYTES // 2
+    for batch, compared, selected in in_order(select, tasks, threads=readers, ahead=readers + 2):
         names.enter(batch)
         consumed += batch.consumed
         observer.advance(batch.consumed)
         at = text.size
         if at + compared.documents.nbytes // window.unit > int(PLACE):
             raise InputError(f"the collection is larger than {int(PLACE) / 1e9:.0f} GB. Give it in parts.")
-        selected.rows[:, 1] += np.uint64(at) << anchoring.BITS24
-        anchors.add(selected.rows, selected.starts)
-        if selected.loops.size:
-            loops.append(selected.loops + np.array([at, 0, at]))
+        for ahead, some in selected:
+            begin = at + ahead
+            some.rows[:, 1] += np.uint64(begin) << anchoring.BITS24
+            anchors.add(some.rows, some.starts)
+            if some.loops.size:
+                loops.append(some.loops + np.array([begin, 0, begin]))
+        held = text.nbytes + originals.nbytes + units.nbytes + names.nbytes + compared.nbytes
+        if not text.is_filed and space.path is not None and held > room:
+            text.spill()
+            originals.spill()
+            names.spill(space.scratch())
+            space.release_memory()
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
         left = min(left, 1e4) if not text.is_filed else 0.0
         text.append(compared.documents, left)
@@ -177,12 +197,6 @@ def find_repeats(
         if batch.give_back is not None:
             batch.give_back()
         space.need_documents(text.offsets.size, text.offsets.size)
-        held = text.nbytes + originals.nbytes + units.nbytes + names.nbytes
-        if not text.is_filed and space.path is not None and held > space.budget.store:
-            text.spill()
-            originals.spill()
-            names.spill(space.scratch())
-            space.release_memory()
     text.settle()
     originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)

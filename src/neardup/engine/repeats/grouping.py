@@ -92,7 +92,7 @@ def group(
     def work(task: _Task) -> tuple[_Task, int, U64]:
         rows = task.anchors.take(task.first, task.stop)
         members, starts = groups.repeated_keys(rows, salt)
-        return task, rows.shape[0], _pieces_of(rows, members, starts, around, key)
+        return task, rows.shape[0], pieces_of(rows, members, starts, around, key)
 
     for task, count, found in in_order(work, tasks(anchors, 0), threads=threads, ahead=threads + 1):
         add(found)
@@ -130,7 +130,7 @@ def _divided(parts: Partitions, part: int, *, most: int, space: Space) -> Partit
     return found
 
 
-def _pieces_of(rows: U64, members: I64, starts: I64, around: Around, key: Key) -> U64:
+def pieces_of(rows: U64, members: I64, starts: I64, around: Around, key: Key) -> U64:
     """The pieces of groups of anchors, in no order."""
     if not members.size:
         return np.empty((0, 4), dtype=np.uint64)

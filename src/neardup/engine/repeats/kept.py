@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -21,7 +22,32 @@ NAME = "segments"
 _FIELDS = tuple(each.name for each in fields(Segments))
 
 
-class KeptSegments:
+class SegmentsInOrder(ABC):
+    """All segments of a collection, in the order of the text, as often as they are asked for."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Segments]:
+        """Some thousands at a time; those that stand in templates too."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Segments."""
+
+    @abstractmethod
+    def slice(self, first: int, stop: int) -> Segments:
+        """Those from the ``first`` to before ``stop``."""
+
+    def repeats(self) -> Iterator[Segments]:
+        """Those that are repeats: all but what stands in templates."""
+        for found in self:
+            is_repeat = found.kind != IGNORED
+            if is_repeat.all():
+                yield found
+            elif is_repeat.any():
+                yield found.take(is_repeat)
+
+
+class KeptSegments(SegmentsInOrder):
     """All segments in the order of the text: 72 bytes each, in memory, and past a share of the budget in a file."""
 
     def __init__(self, repeats: Repeats, space: Space) -> None:
@@ -42,18 +68,15 @@ class KeptSegments:
         space.release_memory()
 
     def __iter__(self) -> Iterator[Segments]:
-        """Some thousands at a time; those that stand in templates too."""
         for _, rows in self._column.scan(BLOCK):
             yield Segments(*np.ascontiguousarray(rows.T))
 
-    def repeats(self) -> Iterator[Segments]:
-        """Those that are repeats: all but what stands in templates."""
-        for found in self:
-            is_repeat = found.kind != IGNORED
-            if is_repeat.all():
-                yield found
-            elif is_repeat.any():
-                yield found.take(is_repeat)
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def slice(self, first: int, stop: int) -> Segments:
+        rows = self._column.slice(first, min(stop, len(self)))
+        return Segments(*np.ascontiguousarray(rows.T))
 
 
 def _in_file(column: Column, space: Space) -> FileColumn:

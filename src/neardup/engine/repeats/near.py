@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,10 +23,16 @@ class NearRepeats(Repeats):
     similarities: F64
     """float64[n]: to the source."""
 
-    def segments(self) -> Iterator[Segments]:
-        """A segment for each unit, in the order of the text."""
-        offsets = self.text.offsets
-        documents_of = np.searchsorted(offsets, self.units, side="right") - 1
+    def choose(self, min_count: int, min_documents: int) -> NearRepeats:
+        """The units of groups with so many units or more, in so many documents."""
+        _, counts, documents = self._places()
+        wanted = (counts >= min_count) & (documents >= min_documents)
+        some = self.units[wanted], self.sources[wanted], self.similarities[wanted]
+        return replace(self, units=some[0], sources=some[1], similarities=some[2])
+
+    def _places(self) -> tuple[I64, I64, I64]:
+        """Of each unit its document, the units of its group, and the documents in which these stand."""
+        documents_of = np.searchsorted(self.text.offsets, self.units, side="right") - 1
         order = np.lexsort((self.units, self.sources))
         is_head = np.append(True, np.diff(self.sources[order]) > 0)[: order.size]
         heads = np.flatnonzero(is_head)
@@ -35,6 +41,12 @@ class NearRepeats(Repeats):
         counts, documents = np.empty_like(self.units), np.empty_like(self.units)
         counts[order] = np.repeat(sizes, sizes)
         documents[order] = np.repeat(np.add.reduceat(is_new, heads, dtype=np.int64), sizes) if heads.size else 0
+        return documents_of, counts, documents
+
+    def segments(self) -> Iterator[Segments]:
+        """A segment for each unit, in the order of the text."""
+        offsets = self.text.offsets
+        documents_of, counts, documents = self._places()
         for begin in range(0, self.units.size, BLOCK):
             some = slice(begin, begin + BLOCK)
             unit, source, document = self.units[some], self.sources[some], documents_of[some]

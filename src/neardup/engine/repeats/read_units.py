@@ -48,6 +48,17 @@ class WholeUnits:
         """Which units, normalised, are large enough."""
         return is_long(texts, self.kind, self.least)
 
+    def longest_runs(self, documents: Documents) -> I64:
+        """int64[n]: of each document the most units that follow each other and are all large enough."""
+        bounds, counts = split(documents, self.unit)
+        is_counted = self.are_counted(self.texts_of(documents, bounds))
+        ends = np.cumsum(counts)
+        found = np.zeros(counts.size, dtype=np.int64)
+        for d, (begin, end) in enumerate(zip((ends - counts).tolist(), ends.tolist(), strict=True)):
+            apart = np.flatnonzero(np.concatenate(([True], ~is_counted[begin:end], [True])))
+            found[d] = int(np.diff(apart).max()) - 1
+        return found
+
     def texts_of(self, documents: Documents, bounds: I64) -> Documents:
         """The units at some places of ``documents.data``, normalised."""
         begins, sizes = np.ascontiguousarray(bounds[:, 0]), bounds[:, 1] - bounds[:, 0]

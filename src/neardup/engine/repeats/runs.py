@@ -31,8 +31,8 @@ from neardup.types import I64, U64, Batch, Documents, Mask
 
 REPEATED_SHARE, GROUP_SHARE, TEXTS_SHARE = 0.1, 0.2, 0.05
 """Of the memory for data: units that are repeated, what is grouped now, and the texts that are compared at a time."""
-ROW_BYTES = 120
-"""Memory for each unit that is grouped."""
+ROW_BYTES, CHOSEN_BYTES = 120, 300
+"""Memory for each unit that is grouped, and where only some runs count."""
 MOST_ROWS = 1 << 20
 CHUNK = 1 << 20
 """Units of documents whose runs are looked at together."""
@@ -53,15 +53,17 @@ def find_runs(
     observer: Observer,
     space: Space,
     key: Key | None = None,
+    choose: Callable[[int], Choice] = Choice.all_of,
 ) -> Repeats:
-    """Read all batches and find every run of ``span`` units that stands at two or more places.
+    """Read all batches and find every run of ``span`` units that stands at two or more places, or those that ``choose``
+    chooses.
 
     As ``find_repeats``, with units in place of bytes. The answer is the same for any threads and any limit of memory;
     ``key`` decides how fast it is found. An interrupted run goes on when all runs were found, not before.
 
     Memory: the texts, 12 bytes for each unit, 16 for each that is compared and 24 for each that is repeated; what
     outgrows the budget goes to files. The places of one unit are counted together, ROW_BYTES each: InputError, with the
-    limit that would do, where they are too many.
+    limit that would do, where they are too many. CHOSEN_BYTES are those of a place where only some runs count.
     """
     key = private_key() if key is None else key
     read = ReadUnits.none(units, space)
@@ -70,30 +72,30 @@ def find_runs(
         pieces = _no_pieces(read.numbers.offsets, space)
         if stage != WALKED:
             pieces.restore()
-        return _repeats(read, pieces, span)
+        return _repeats(read, pieces, span, choose(read.numbers.offsets.size - 1))
     if space.is_lasting:
         read.spill()
         names.spill(space.scratch())
     how: dict[str, Any] = {"total_bytes": total_bytes, "threads": threads, "names": names, "observer": observer}
     read_units(tasks, read, key=key, space=space, **how)
-    pieces = _Numbering(read, threads, space).pieces(span)
+    choice = choose(read.offsets.size - 1)
+    pieces = _Numbering(read, threads, space, choice).pieces(span)
     if space.is_lasting:
         keep_read(read.numbers, read.originals, pieces, _NO_LOOPS, key, names, space)  # the pieces, in place of anchors
         space.checkpoint(repeats=GROUPED)
-    return _repeats(read, pieces, span)
+    return _repeats(read, pieces, span, choice)
 
 
 def no_runs(read: ReadUnits, space: Space) -> Repeats:
     """The units as they were read, of which nothing is known to be repeated."""
     read.hashes.drop()
-    pieces = _no_pieces(read.offsets, space)
-    _Numbering(read, 1, space).write(pieces)
-    return _repeats(read, pieces, 1)
+    pieces, every = _no_pieces(read.offsets, space), Choice.all_of(read.offsets.size - 1)
+    _Numbering(read, 1, space, every).write(pieces)
+    return _repeats(read, pieces, 1, every)
 
 
-def _repeats(read: ReadUnits, pieces: Partitions, span: int) -> Repeats:
-    every = Choice.all_of(read.numbers.offsets.size - 1)
-    return Repeats(read.numbers, read.originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, every)
+def _repeats(read: ReadUnits, pieces: Partitions, span: int, choice: Choice) -> Repeats:
+    return Repeats(read.numbers, read.originals, Window(span, NUMBER, 1), _NO_LOOPS, pieces, choice)
 
 
 def _no_pieces(offsets: I64, space: Space) -> Partitions:
@@ -111,9 +113,11 @@ def _chunks_of(offsets: I64) -> I64:
 class _Numbering:
     """Numbers of units, of pairs of these, and so on. The number of a run is the place where it stands first."""
 
-    def __init__(self, read: ReadUnits, threads: int, space: Space) -> None:
+    def __init__(self, read: ReadUnits, threads: int, space: Space, choice: Choice) -> None:
         """Nothing is numbered yet."""
         self._read = read
+        self._choice = None if choice.is_all_of(read.offsets.size - 1) else choice
+        self._row_bytes = ROW_BYTES if self._choice is None else CHOSEN_BYTES
         self._offsets = read.offsets
         self._threads = threads
         self._space = space
@@ -122,8 +126,8 @@ class _Numbering:
         """Their first units."""
 
     def pieces(self, span: int) -> Partitions:
-        """The runs of ``span`` units as ``kernels.segments`` walks them: one piece for each that is repeated."""
-        repeated = self._numbered(self._read.hashes, 1)
+        """The runs of ``span`` units as ``kernels.segments`` walks them: one piece for each that counts."""
+        repeated, counted = self._numbered(self._read.hashes, 1, is_last=span == 1)
         self.write(repeated)
         length = 1
         while length < span:
@@ -131,9 +135,10 @@ class _Numbering:
             longer = self._longer(repeated, step, length + step)
             repeated.drop()
             length += step
-            repeated = self._numbered(longer, length)
-        pieces = self._pieces(repeated)
-        repeated.drop()
+            repeated, counted = self._numbered(longer, length, is_last=length == span)
+        pieces = self._pieces(counted)
+        for each in (repeated, counted):
+            each.drop()
         self._space.release_memory()
         return pieces
 
@@ -143,33 +148,44 @@ class _Numbering:
             rows = repeated.take(chunk, chunk + 1)
             yield chunk, rows[np.argsort(rows[:, 0])]
 
-    def _numbered(self, keyed: Partitions, length: int) -> Partitions:
+    def _numbered(self, keyed: Partitions, length: int, *, is_last: bool) -> tuple[Partitions, Partitions]:
         """Of the runs of a length those that stand at two or more places: place, number, and count and documents.
 
-        ``keyed`` has their keys and places, and is forgotten then. Keys of single units are hashes, others are equal
-        only where the runs are.
+        And the same of those that count, which are others where ``is_last`` and not all do: the number is then the
+        first place of the run as ``choice`` has it. ``keyed`` has keys and places of the runs, and is forgotten then.
+        Keys of single units are hashes, others are equal only where the runs are.
         """
         share = self._space.budget.share
         parts = max(1, self._bounds.size - 1)
         repeated = partitions(f"repeated-{length}", 3, parts, REPEATED_SHARE, self._space)
-        most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((self._threads + 2) * ROW_BYTES)))
+        choice = self._choice if is_last else None
+        counted = repeated
+        if choice is not None:
+            counted = partitions(f"counted-{length}", 3, parts, REPEATED_SHARE, self._space)
+        most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((self._threads + 2) * self._row_bytes)))
 
-        def work(task: tuple[int, int, int, int]) -> U64:
+        def work(task: tuple[int, int, int, int]) -> list[tuple[Partitions, U64]]:
             first, stop, mask, wanted = task
             rows = keyed.take(first, stop) if not mask else _some(keyed.scan(first, most), mask, wanted)
             if rows.shape[0] > most:  # of so many most are one unit
                 what = f"{rows.shape[0]:,} places of one {self._read.units.unit}, which are counted together,"
-                self._space.need_memory(rows.shape[0] * ROW_BYTES, what)
+                self._space.need_memory(rows.shape[0] * self._row_bytes, what)
             places, first_places = _grouped(rows)
             if length == 1:
                 places, first_places = self._verified(places, first_places)
-            return self._counted(places, first_places)
+            found = []
+            if choice is None or length == 1:  # single units are numbered by all their places, whichever count
+                found.append((repeated, self._counted(places, first_places)))
+            if choice is not None:
+                found.append((counted, self._chosen(places, first_places, choice)))
+            return found
 
-        for rows in in_order(work, _tasks(keyed.sizes, most), threads=self._threads, ahead=self._threads + 1):
-            rows = rows[np.argsort(rows[:, 0])]
-            repeated.add(rows, np.searchsorted(rows[:, 0], self._bounds.astype(np.uint64)))
+        for found in in_order(work, _tasks(keyed.sizes, most), threads=self._threads, ahead=self._threads + 1):
+            for to, rows in found:
+                rows = rows[np.argsort(rows[:, 0])]
+                to.add(rows, np.searchsorted(rows[:, 0], self._bounds.astype(np.uint64)))
         keyed.drop()
-        return repeated
+        return repeated, counted
 
     def _counted(self, places: I64, first: I64) -> U64:
         """uint64[n, 3]: place, number, and places and documents of each run, from groups that lie end to end."""
@@ -183,6 +199,14 @@ class _Numbering:
         documents = np.add.reduceat(is_new.astype(np.int64), heads)
         both = (sizes.astype(np.uint64) << S32) | documents.astype(np.uint64)
         return np.stack((places.astype(np.uint64), first.astype(np.uint64), np.repeat(both, sizes)), axis=1)
+
+    def _chosen(self, places: I64, first: I64, choice: Choice) -> U64:
+        """As ``_counted``, of the runs that count."""
+        heads = np.flatnonzero(np.append(True, first[1:] != first[:-1])[: first.size])
+        documents = np.searchsorted(self._offsets, places, side="right") - 1
+        found = choice.counted_runs(places, np.append(heads, places.size), documents)
+        place, source, count, holding = (column.astype(np.uint64) for column in found)
+        return np.stack((place, source, count << S32 | holding), axis=1)
 
     def _verified(self, places: I64, first: I64) -> tuple[I64, I64]:
         """The groups without those whose texts differ though their hashes do not: these are grouped by their texts."""

@@ -98,6 +98,10 @@ class EndToEnd:
             return
         assert isinstance(self._data, FileColumn)
         self._data.file.rest()  # nothing in its buffer: threads will read
+        self._begin_pages()
+
+    def _begin_pages(self) -> None:
+        """No page is at hand yet."""
         slots = max(LEAST_PAGES, self._space.budget.share(0.05) >> PAGE_BITS)
         pages = (len(self._data) >> PAGE_BITS) + 1
         self._cache = np.zeros(min(slots, pages) << PAGE_BITS, dtype=np.uint8)
@@ -111,18 +115,17 @@ class EndToEnd:
         """
         if isinstance(self._data, MemoryColumn):
             return self._data.array, places
-        assert isinstance(self._data, FileColumn)
         if not places.size:
             return np.zeros(SLACK, dtype=np.uint8), places
-        ends = np.maximum.accumulate(places + sizes)
-        heads = np.flatnonzero(np.concatenate(([True], places[1:] > ends[:-1])))
-        begins = places[heads]
-        lengths = np.append(ends[heads[1:] - 1], ends[-1]) - begins
-        to = starts_of(lengths)
-        out = np.zeros(int(to[-1]) * self.unit + SLACK, dtype=np.uint8)
-        self._data.file.gather(begins * self.unit, lengths * self.unit, out)
-        of = np.searchsorted(heads, np.arange(places.size), side="right") - 1
-        return out, to[of] + places - begins[of]
+        begins, lengths, at = merged(places, sizes)
+        out = np.zeros(int(lengths.sum()) * self.unit + SLACK, dtype=np.uint8)
+        self._gather(begins * self.unit, lengths * self.unit, out)
+        return out, at
+
+    def _gather(self, begins: I64, lengths: I64, out: U8) -> None:
+        """Stretches of bytes, rising and apart, end to end into the beginning of ``out``."""
+        assert isinstance(self._data, FileColumn)
+        self._data.file.gather(begins, lengths, out)
 
     def piece(self, begin: int, end: int) -> U8:
         """Bytes ``begin`` to ``end``, by place."""
@@ -134,9 +137,13 @@ class EndToEnd:
         marks = self._character_marks()
         if marks[-1] == self.size:  # ASCII
             return places
+        return self._counted(places, marks, 0)
+
+    def _counted(self, places: I64, marks: I64, first: int) -> I64:
+        """The characters that begin from byte ``first`` on before each place; ``marks`` are counted from there."""
         wanted, back = np.unique(places, return_inverse=True)
-        mark = wanted >> MARK_BITS
-        begins = mark << MARK_BITS
+        mark = (wanted - first) >> MARK_BITS
+        begins = (mark << MARK_BITS) + first
         data, at = self.around(begins, wanted - begins)
         counts = np.empty(wanted.size, dtype=np.int64)
         count_characters(data, at, at + wanted - begins, counts)
@@ -180,3 +187,16 @@ class EndToEnd:
         begin = slot << PAGE_BITS
         self._cache[begin : begin + text.size] = text
         self._slots[slot], self._begins[page] = page, begin
+
+
+def merged(places: I64, sizes: I64) -> tuple[I64, I64, I64]:
+    """Stretches of ``sizes`` from rising ``places``, at least one, those that overlap as one.
+
+    int64[k] where these begin, int64[k] their lengths, and int64[n] where each place is when they stand end to end.
+    """
+    ends = np.maximum.accumulate(places + sizes)
+    heads = np.flatnonzero(np.concatenate(([True], places[1:] > ends[:-1])))
+    begins = places[heads]
+    lengths = np.append(ends[heads[1:] - 1], ends[-1]) - begins
+    of = np.searchsorted(heads, np.arange(places.size), side="right") - 1
+    return begins, lengths, starts_of(lengths)[of] + places - begins[of]

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from neardup.cutting import starts_of
+from neardup.cutting import cut, starts_of
 from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.kernels import anchors, tracing, vocabulary
 from neardup.kernels.normal import Characters
 from neardup.params import Normalize, Shingle
+from neardup.spool import MemoryColumn
 from neardup.stages.characters import table_of
 from neardup.stages.offsets import trace
 from neardup.stages.shingle import Hasher
@@ -30,6 +32,10 @@ NUMBER = 4
 VOCABULARY_SHARE = 0.3
 """Of the memory for data, what distinct words may take while texts are read."""
 PLACES = 1 << 32
+SLICE = 1 << 20
+"""Bytes of documents whose units are made at a time; that takes some 30 bytes beside for each of them."""
+BLOCK_BYTES = 120 << 20
+"""Memory that a thread takes for a block of documents whose units are not their bytes: units, places, anchors."""
 UNCHANGED = Normalize.parse("none")
 Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 """Of a hash: what it starts from, and three odd numbers."""
@@ -51,6 +57,11 @@ class Compared(NamedTuple):
     """The units of each, of ``Window.unit`` bytes each."""
     places: U32 | None
     """uint32[m, 2]: where each unit begins and ends in its document as read, in bytes; None: units are its bytes."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both."""
+        return self.documents.nbytes + (0 if self.places is None else self.places.nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,12 @@ class Units:
             return Compared(documents, None)
         if int(np.diff(documents.offsets).max(initial=0)) >= PLACES:
             raise InputError("a document has 4 GB or more, too many for min_words, min_chars or normalize. Divide it.")
+        slices = list(cut(np.diff(documents.offsets), SLICE))
+        if len(slices) <= 1:
+            return self._made(documents)
+        return _together([documents.slice(some.start, some.stop) for some in slices], self._made)
+
+    def _made(self, documents: Documents) -> Compared:
         characters = _characters(documents, self._normalize)
         if self._kind == "byte":
             return _as_bytes(characters)
@@ -109,6 +126,22 @@ class Units:
         firsts, ends, offsets = self._words.found(characters.codes, characters.offsets)
         numbers = self._words.number(characters.codes, firsts, ends)
         return _numbers(numbers, characters.starts[firsts], characters.ends[ends - 1], offsets)
+
+
+def _together(parts: Sequence[Documents], made: Callable[[Documents], Compared]) -> Compared:
+    """The units of documents, made part by part, so that what making them takes is held for one part."""
+    room = 5 * sum(part.nbytes for part in parts) // 4  # what is not touched costs nothing
+    data, places = MemoryColumn(np.uint8, room=room * NUMBER + SLACK), MemoryColumn(np.uint32, 2, room=room)
+    ends = [np.zeros(1, dtype=np.int64)]
+    for part in parts:
+        documents, its_places = made(part)
+        assert its_places is not None, "units that are no bytes have places"
+        first, last = documents.offsets[[0, -1]].tolist()
+        ends.append(documents.offsets[1:] - first + len(data))
+        data.append(documents.data[first:last])
+        places.append(its_places)
+    data.append(np.zeros(SLACK, dtype=np.uint8))
+    return Compared(Documents(data.array, np.concatenate(ends)), places.array)
 
 
 class Vocabulary:

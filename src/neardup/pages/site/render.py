@@ -21,7 +21,7 @@ from markupsafe import Markup
 from neardup._version import __version__
 from neardup.pages.assets import PAIR_SCRIPTS, PAIR_STYLES, SIDES_SCRIPTS, scripts, styles
 from neardup.pages.fragments import seen_line
-from neardup.shown import megabytes
+from neardup.shown import megabytes, percent
 
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
@@ -38,7 +38,7 @@ _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_FAULTS = 200
 _LONG_PATH = 32
-"""Characters of a path from which on its last part stands for it."""
+"""Characters of a path from which on its end stands for it."""
 
 
 def json_bytes(value: object) -> bytes:
@@ -135,8 +135,8 @@ def _cut(value: float, digits: int = 3) -> str:
 
 
 def _of(part: int, whole: int) -> str:
-    """A share of something counted, cut as ``share`` is; what is less than can be told is told as less."""
-    return "< 0.1%" if 0 < 1000 * part < whole else f"{float(_cut(part / whole if whole else 0.0)) * 100:.1f}%"
+    """A share of something counted, rounded as the summary of the command tells it."""
+    return percent(part, whole).replace(" %", "%")
 
 
 def _spec(meta: Mapping[str, Any]) -> dict[str, str]:
@@ -155,6 +155,21 @@ def _told(value: object) -> str:
 
 
 def _brief(name: str) -> Markup:
-    """The name of a document; of a long path the last part, as the scripts tell it."""
-    last = next((part for part in reversed(re.split(r"[/\\]", name)) if part), name)
-    return Markup(seen_line(last if len(name) > _LONG_PATH else name))
+    """The name of a document; of a long path as much of its end as there is room for, as the scripts tell it."""
+    return Markup(seen_line(_end_of_path(name)))
+
+
+def _end_of_path(name: str) -> str:
+    """The host of an address, if there is one, and as many last parts of a path as ``_LONG_PATH`` characters take."""
+    if len(name) <= _LONG_PATH:
+        return name
+    scheme = re.match(r"[a-z][a-z0-9+.-]*://", name, re.IGNORECASE)
+    path = re.sub(r"[/\\]+$", "", name[scheme.end() if scheme else 0 :])
+    if len(path) <= _LONG_PATH:
+        return path or name
+    host = path[: path.find("/") + 1] if scheme else ""
+    starts = [found.end() for found in re.finditer(r"[/\\]", path) if found.end() > len(host)]
+    if not starts:
+        return path
+    start = next((start for start in starts if len(host) + len(path) - start <= _LONG_PATH), starts[-1])
+    return f"{host}…{path[start - 1 :]}"

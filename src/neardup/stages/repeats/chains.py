@@ -46,12 +46,22 @@ class NearPassages:
     def __len__(self) -> int:
         return self.passage.size
 
+    def choose(self, min_count: int, min_documents: I64) -> NearPassages:
+        """The passages with so many places or more, in so many documents (int64[n], of each place), numbered anew."""
+        is_wanted = (self.segments.most >= min_count) & (self.segments.documents >= min_documents)
+        if is_wanted.all():
+            return self
+        numbers = np.unique(self.passage[is_wanted], return_inverse=True)[1].astype(np.int64)
+        some = self.segments.take(is_wanted)
+        return NearPassages(some, self.source_end[is_wanted], self.differences[is_wanted], numbers)
 
-def group_chains(chains: Chains, offsets: I64) -> NearPassages:
+
+def group_chains(chains: Chains, offsets: I64, inputs: int) -> NearPassages:
     """Number the passages, and add to the later places those that these come from. O(n log n).
 
     Sources that have more than half of the shorter one in common are one passage, and its first place is all of them
-    together. So are two passages of which one place is a copy.
+    together. So are two passages of which one place is a copy. Places in documents behind the first ``inputs``, which
+    are of another collection, are sources only.
     """
     group, begins, ends = _sources(chains)
     stays = chains.stays
@@ -69,6 +79,7 @@ def group_chains(chains: Chains, offsets: I64) -> NearPassages:
     passage = np.concatenate((label, label[group[kept]]))
     is_first = np.arange(begin.size) < begins.size
     order = np.lexsort((end, ~is_first, begin))
+    order = order[begin[order] < offsets[inputs]]
     begin, end, source, source_end = begin[order], end[order], source[order], source_end[order]
     is_first, differences = is_first[order], differences[order]
     _, at, number = np.unique(passage[order], return_index=True, return_inverse=True)

@@ -24,8 +24,6 @@ in a template is cut.
 """
 REPEATED, LATER, IGNORABLE = (FIRST, OWN, OTHER), (OWN, OTHER), (IGNORED,)
 """Kinds of segments: all that repeat, those that stood before, and those of templates."""
-_BITS = 40
-"""Of a place in a document, where documents and places are sorted as one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +47,22 @@ class Cuts:
 
 
 def find_cuts(segments: Segments, policy: str) -> Cuts:
-    """What ``policy``, one of POLICIES, cuts of some documents, all of whose segments are given. O(n log n)."""
+    """What ``policy``, one of POLICIES, cuts of some documents, all of whose segments are given, in the order of the
+    documents. O(n log n)."""
     goes, stays = POLICIES[policy]
     return stretches_of(segments, goes, (*stays, IGNORED))
 
 
 def stretches_of(segments: Segments, goes: tuple[int, ...], stays: tuple[int, ...] = ()) -> Cuts:
-    """What segments of the kinds ``goes`` cover and none of the kinds ``stays`` does. O(n log n)."""
+    """What segments of the kinds ``goes`` cover and none of the kinds ``stays`` does; documents rise. O(n log n)."""
+    if not len(segments):
+        return Cuts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
     is_cut, is_kept = np.isin(segments.kind, goes), np.isin(segments.kind, stays)
-    base = segments.document << _BITS
+    # the documents end to end, each as long as its last segment reaches, and apart, so that a place tells its document
+    firsts = np.flatnonzero(np.diff(segments.document, prepend=segments.document[0] - 1))
+    reach = np.maximum.reduceat(segments.end, firsts) + 1
+    origins = np.cumsum(reach) - reach
+    base = np.repeat(origins, np.diff(firsts, append=len(segments)))
     begins, ends = base + segments.start, base + segments.end
     # at each place where something begins or ends: how many cut and kept segments lie behind it
     edges = np.concatenate((begins[is_cut], ends[is_cut], begins[is_kept], ends[is_kept]))
@@ -71,4 +76,5 @@ def stretches_of(segments: Segments, goes: tuple[int, ...], stays: tuple[int, ..
     edges, is_going = edges[last], (levels[last, 0] > 0) & (levels[last, 1] == 0)
     changes = np.flatnonzero(np.diff(is_going.astype(np.int8), prepend=0))
     first, stop = edges[changes[0::2]], edges[changes[1::2]]
-    return Cuts(first >> _BITS, first & ((1 << _BITS) - 1), stop - (first >> _BITS << _BITS))
+    which = np.searchsorted(origins, first, side="right") - 1
+    return Cuts(segments.document[firsts[which]], first - origins[which], stop - origins[which])

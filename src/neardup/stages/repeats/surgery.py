@@ -27,6 +27,10 @@ _CLOSING = "|".join(map(re.escape, "\"')]}»”’」』）】"))
 _SENTENCE_END = re.compile(
     rf"(?:[.!?]|…)+(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
 )
+_WORD = re.compile(r"\w*")
+"""Letters, numbers and underscores: what ``_is_word`` says, of a text."""
+_PIECE = 64
+"""Bytes of a word that are looked at first."""
 _BEFORE = 64
 """Bytes before a cut in which the end of the sentence before it is looked for."""
 
@@ -116,12 +120,42 @@ def _is_word_before(text: bytes, at: int) -> bool:
 
 def _to_words(text: bytes, start: int, end: int) -> Span:
     if _is_word_before(text, start):
-        while start < end and _is_word_at(text, start):
-            start = _end_at(text, start)
+        start = _behind_word(text, start, end)
     if _is_word_at(text, end):
-        while start < end and _is_word_before(text, end):
-            end = _begin_before(text, end)
+        end = _before_word(text, start, end)
     return start, end
+
+
+def _behind_word(text: bytes, start: int, end: int) -> int:
+    """Where the word that goes on at ``start`` ends, or ``end``. A piece at a time, since a word may have megabytes."""
+    size = _PIECE
+    while start < end:
+        stop = min(start + size, end)
+        while _is_inside(text, stop):
+            stop -= 1
+        piece = text[start:stop].decode("utf-8", "replace")
+        word = _WORD.match(piece)[0]  # type: ignore[index]  # it matches nothing, too
+        start += len(word.encode())
+        if len(word) < len(piece):
+            break
+        size *= 2
+    return start
+
+
+def _before_word(text: bytes, start: int, end: int) -> int:
+    """Where the word that goes on at ``end`` begins, or ``start``."""
+    size = _PIECE
+    while start < end:
+        begin = max(start, end - size)
+        while _is_inside(text, begin):
+            begin += 1
+        piece = text[begin:end].decode("utf-8", "replace")[::-1]
+        word = _WORD.match(piece)[0]  # type: ignore[index]
+        end -= len(word.encode())
+        if len(word) < len(piece):
+            break
+        size *= 2
+    return end
 
 
 def _with_white_space(text: bytes, start: int, end: int) -> Span:

@@ -23,10 +23,10 @@ from neardup.params import Normalize, RunOptions
 from neardup.session import token_of
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup.run import Cleaning
-from neardup.tasks.passages.copies import check_cuttable
-from neardup.tasks.passages.decided import DecidedCuts
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Cutting, Length
+from neardup.tasks.repeats.copies import check_cuttable
+from neardup.tasks.repeats.decided import DecidedCuts
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Cutting, Length
 from neardup.types import I64, Alone, Batch, NeedsRoom
 
 SHARE = 0.5

@@ -35,9 +35,9 @@ from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlappi
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
-from neardup.tasks.passages.copies import field_of, with_cuts
-from neardup.tasks.passages.decided import DecidedCuts
-from neardup.tasks.passages.summary import PassageSummary
+from neardup.tasks.repeats.copies import field_of, with_cuts
+from neardup.tasks.repeats.decided import DecidedCuts
+from neardup.tasks.repeats.summary import PassageSummary
 from neardup.tasks.rewrite.copy_names import plan_copies
 from neardup.tasks.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
 from neardup.tasks.rewrite.writer import CleanWriter

@@ -8,17 +8,16 @@ from neardup.engine.repeats.text import EndToEnd
 from neardup.pages.contexts import Context, Contexts, Place
 from neardup.params import check_top
 from neardup.shown import counted
-from neardup.tasks.passages.page_census import take_census
-from neardup.tasks.passages.page_spans import Spans, read_spans
-from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.repeats.census import take_census
+from neardup.tasks.repeats.places import Spans, read_spans
+from neardup.tasks.repeats.run import PassageRun
 
 
 def find_contexts(run: PassageRun, most: int, places: int, characters: int) -> Contexts:
     """The ``most`` heaviest passages, some ``places`` of each, and ``characters`` before, in and behind each."""
     for value, name in ((most, "n"), (places, "places"), (characters, "characters")):
         check_top(value, name, "none")
-    summary, text = run.summary(), run.find().originals.text
-    spans = read_spans(run, summary.spans)
+    spans, text = read_spans(run), run.find().originals.text
     census = take_census(spans, most=most, least=run.length.least_bytes)
     begins, rows = census.places(np.full(len(census), places))
     passages = []
@@ -28,7 +27,7 @@ def find_contexts(run: PassageRun, most: int, places: int, characters: int) -> C
         title = f"{counted(size, 'byte')} at {counted(at, 'place')} in {counted(documents, 'document')}"
         shown = rows[slice(*begins[number : number + 2].tolist())].tolist()
         passages.append(Context(title, tuple(_place(run, text, spans, row, characters) for row in shown)))
-    return Contexts(tuple(passages), max(0, summary.passages - len(passages)))
+    return Contexts(tuple(passages), max(0, spans.heads.size - len(passages)))
 
 
 def _place(run: PassageRun, text: EndToEnd, spans: Spans, span: int, most: int) -> Place:

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from neardup.outputs.frames import pandas_frame, polars_frame
 from neardup.shown import counted, megabytes, percent
-from neardup.tasks.passages.groups import group_table
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.second import second_pass
-from neardup.tasks.passages.settings import Cutting
-from neardup.tasks.passages.summary import PassageSummary
-from neardup.tasks.passages.unit_runs import cutting_of
+from neardup.tasks.repeats.groups import group_table
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.second import second_pass
+from neardup.tasks.repeats.settings import Cutting
+from neardup.tasks.repeats.summary import PassageSummary
+from neardup.tasks.repeats.unit_runs import cutting_of
 
 if TYPE_CHECKING:
     from neardup.pages.contexts import Contexts
@@ -191,7 +191,6 @@ class RepeatedPassages:
         """
         from neardup.tasks.passages.page import write_page
 
-        self._run.check_plain("a page")
         cutting = self._cutting(policy, snap, min_cut, min_left)
         written = write_page(self._run, cutting, output, title=title, single_file=single_file)
         return PassagePage(written.path, written.files, written.bytes, self.summary)
@@ -216,12 +215,11 @@ class RepeatedPassages:
         """
         from neardup.tasks.passages.contexts import find_contexts
 
-        self._run.check_plain("show")
         return find_contexts(self._run, n, places, characters)
 
     def _repr_html_(self) -> str:
         from neardup.pages.notebook import Table, view
-        from neardup.tasks.passages.overview import losers, top_passages
+        from neardup.tasks.repeats.overview import losers, top_passages
 
         found = self.summary
         share = [percent(size, found.bytes) for size in (found.repeated_bytes, found.later_bytes)]

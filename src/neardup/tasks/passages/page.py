@@ -19,18 +19,12 @@ from neardup.pages.pairs import SNAP, text_data, union
 from neardup.pages.site.render import passages_page
 from neardup.pages.site.write import WrittenPage, check_site, is_page, write_site
 from neardup.shown import counted, cut_text, megabytes
-from neardup.tasks.passages.page_census import (
-    Census,
-    Grouping,
-    Losses,
-    count_groups,
-    count_losses,
-    marks_of,
-    take_census,
-)
-from neardup.tasks.passages.page_spans import Spans, read_spans
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Cutting
+from neardup.tasks.passages.page_census import Grouping, Losses, count_groups, count_losses, marks_of
+from neardup.tasks.repeats.census import Census, take_census
+from neardup.tasks.repeats.phrases import change_rows, cut_how, selection_rows, shortest, wanted, where
+from neardup.tasks.repeats.places import Spans, read_spans
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Cutting
 from neardup.types import I64, Mask
 
 FOLDER_BYTES, SINGLE_BYTES = 200_000_000, 20_000_000
@@ -61,6 +55,8 @@ DOCUMENT_BYTES = 400
 OPENING = 90
 """Characters of a passage that a row shows."""
 TOP = 10
+NUMBERS = ("min_count", "min_docs", "min_share")
+"""Of the selection: least numbers that are told where they were given."""
 FAULTS_SHOWN = 100
 
 
@@ -101,12 +97,13 @@ class PassageView:
         return lists + int(self.page.max(initial=-1)) + int(self.document_page.max(initial=-1)) + 2
 
     def passage_rows(self, first: int, last: int) -> dict[str, Any]:
-        """Some rows of the list of passages, by columns."""
+        """Some rows of the list of passages, by columns; id and start are of the first place, also elsewhere."""
         part, census = slice(first, last), self.census
         rows = census.rows[part]
-        document, begin, end = self.spans.document[rows], self.spans.low[rows], self.spans.high[rows]
+        begin, end, origin = self.spans.low[rows], self.spans.high[rows], self.spans.origin[rows]
         text = self.run.find().originals.text
-        start = text.characters(begin) - text.characters(text.offsets[document])
+        document = np.searchsorted(text.offsets, origin, side="right") - 1
+        start = text.characters(origin) - text.characters(text.offsets[document])
         return {
             "first": first,
             "id": self._names(document),
@@ -140,7 +137,7 @@ class PassageView:
         return [
             {
                 "number": i,
-                **{name: rows[name][i] for name in ("spans", "documents", "bytes", "opening", "page")},
+                **{name: rows[name][i] for name in ("spans", "documents", "bytes", "weight", "opening", "page")},
                 "places": [self._place(row, numbers) for row in self._places(i)[:FIRST_PLACES]],
             }
             for i in range(len(rows["id"]))
@@ -252,14 +249,14 @@ def view_of(
     """Choose what a page of about ``size`` bytes shows of a run. Walks over its segments.
 
     ``is_cut``: the cuts were made, and are not a proposal. ``grouping``: groups of documents that get a table; where
-    it is None the input files, if there are several.
+    it is None those of the selection, or the input files, if there are several.
     """
-    summary, grouping = run.summary(), grouping or _by_source(run)
+    summary, grouping = run.summary(), grouping or _by_group(run) or _by_source(run)
     text = run.find().originals.text
     name = _name_bytes(run)
     letter = text.size / max(1, int(text.characters(np.array([text.size]))[0]))
     row, document_row = ROW_BYTES + name + int(OPENING * letter), ROW_BYTES + name
-    spans = read_spans(run, summary.spans)
+    spans = read_spans(run)
     listed = min(MOST_LISTED, max(TOP, int(LIST_SHARE * size) // row))
     census, losses = take_census(spans, most=listed, least=run.length.least_bytes), count_losses(run, cutting)
     groups = [] if grouping is None else count_groups(run, grouping, losses)
@@ -270,22 +267,23 @@ def view_of(
     documents, document_page = _document_pages(run, spans.document[census.rows], losers, left - spent)
     view = PassageView({}, run, cutting, spans, census, census.places(quotas), documents, page, document_page)
     first = view.document_rows(0, min(TOP, len(losers)))
-    names = ("id", "bytes", "lost", "left", "page")
+    names, told = ("id", "bytes", "lost", "left", "page"), summary.as_dict()
     top_losers = zip(*(first[name] for name in names), strict=True)
     view.meta.update(
         {
-            "unit": run.length.kind,
-            "least": run.length.units,
-            "normalize": str(run.normalize),
+            "shortest": shortest(told),
+            "wanted": wanted(told),
+            "where": where(told),
+            "is_across": run.selection.is_across,
             "counts": {
                 "documents": summary.documents,
                 "bytes": summary.bytes,
                 "repeated": summary.repeated_bytes,
                 "later": summary.later_bytes,
-                "passages": summary.passages,
+                "passages": spans.heads.size,
                 "spans": summary.spans,
             },
-            "total": summary.passages,
+            "total": spans.heads.size,
             "listed": len(census),
             "chunk": CHUNK_ROWS,
             "chunks": -(-len(census) // CHUNK_ROWS),
@@ -295,24 +293,38 @@ def view_of(
                 "chunk": CHUNK_ROWS,
                 "chunks": -(-len(documents) // CHUNK_ROWS),
             },
-            "cut": {**asdict(cutting), "documents": len(losses), "bytes": int(losses.lost.sum()), "is_made": is_cut},
+            "cut": {
+                **asdict(cutting),
+                "how": cut_how(cutting.policy, cutting.snap, summary.unit),
+                "documents": len(losses),
+                "bytes": int(losses.lost.sum()),
+                "is_made": is_cut,
+            },
             "top": view.top(),
             "losers": [dict(zip(names, row, strict=True)) for row in top_losers],
             "lengths": census.lengths,
             "groups": None if grouping is None else _groups(grouping.label, groups),
-            "limits": _limits(view, summary.passages, summary.spans, len(losses), len(losers)),
+            "limits": _limits(view, spans.heads.size, summary.spans, len(losses), len(losers)),
         }
     )
     return view
 
 
+def _by_group(run: PassageRun) -> Grouping | None:
+    """The groups inside which passages were looked for, if there are any."""
+    run.find()
+    if run.groups is None:
+        return None
+    return Grouping("Group", [name or "(none)" for name in run.groups.names], run.groups.of.astype(np.int64))
+
+
 def _by_source(run: PassageRun) -> Grouping | None:
     """The input files as groups, if there are several."""
-    run.find()
-    places = run.provenance.places
-    if len(places.sources) < 2:
+    documents, places = run.find().documents, run.provenance.places
+    of = places.locate(np.arange(documents))[0].astype(np.int64)
+    if not of.size or of[-1] == 0:
         return None
-    return Grouping("Source", places.sources, places.locate(np.arange(len(places)))[0].astype(np.int64))
+    return Grouping("Source", places.sources, of)
 
 
 def _groups(label: str, rows: Sequence[tuple[str, int, int, int, int]]) -> dict[str, Any]:
@@ -465,14 +477,19 @@ def _title(run: PassageRun) -> str:
 def _facts(run: PassageRun, meta: dict[str, Any]) -> list[list[str]]:
     """What was read, and how: labels and values."""
     counts, columns = meta["counts"], [each for each in run.reader.columns if isinstance(each, ReadColumns)]
-    cut, unit = meta["cut"], {"byte": "byte", "word": "word", "char": "character"}[meta["unit"]]
+    cut, normalize, summary = meta["cut"], str(run.normalize), run.summary().as_dict()
     told = [
         ["inputs", ", ".join(run.reader.sources)],
         ["documents", f"{counts['documents']:,} ({megabytes(counts['bytes'])})"],
         ["columns", column_words(columns) if columns else ""],
-        ["shortest passage", counted(meta["least"], unit)],
-        ["compared", "texts as they are" if meta["normalize"] == "none" else f"texts after {meta['normalize']}"],
-        ["cut", f"policy {cut['policy']}, to whole {cut['snap']}s, {cut['min_cut']:,} bytes or more"],
+        ["shortest passage", meta["shortest"]],
+        ["compared", "texts as they are" if normalize == "none" else f"texts after {normalize}"],
+        *(list(row) for row in (*change_rows(summary), *selection_rows(summary))),
+        [
+            "passages",
+            "" if all(summary[name] is None for name in NUMBERS) else f"those {meta['wanted']}",
+        ],
+        ["cut", f"{cut['how']}, {cut['min_cut']:,} bytes or more"],
         ["bad records", f"{run.provenance.bad:,}" if run.provenance.bad else ""],
     ]
     return [row for row in told if row[1]]

@@ -8,12 +8,12 @@ from typing import Any
 
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
-from neardup.engine.repeats.find import Repeats
 from neardup.params import InputOptions, Normalize, Preset, RunOptions, Shingle, preset_options, with_preset
-from neardup.tasks.passages.chains import Changes, passage_run
+from neardup.tasks.passages.near_units import find_near
 from neardup.tasks.passages.outcome import RepeatedPassages
-from neardup.tasks.passages.selection import Selection
-from neardup.tasks.passages.unit_runs import length_of
+from neardup.tasks.repeats.chains import Changes, passage_run
+from neardup.tasks.repeats.selection import Selection
+from neardup.tasks.repeats.unit_runs import length_of
 from neardup.watching import watched
 
 
@@ -73,7 +73,8 @@ def passages(
             ``neardup[sentences]``.
         span: units that stand one behind the other, from 1 to 1,000; 1 when None. Only with ``unit``.
         threshold: similarity, above 0 and at most 1, from which units are near-duplicates, in place of equal ones; they
-            are found as ``dedup`` finds documents, with its recall. Only with ``unit``, and with a span of 1.
+            are found as ``dedup`` finds documents, with its recall. Only with ``unit``, and with a span of 1; not with
+            ``against``, ``ignore`` and ``group_by``.
         shingle: what that similarity is taken of, as for ``find``; ``char:9`` when None.
         min_bytes: bytes of the shortest stretch, in UTF-8: 100 bytes are about 17 English words, or 33 Chinese
             characters. From 16 to 65,536; 100 when none of the three is given.
@@ -94,7 +95,9 @@ def passages(
             document that tells no group is one by itself.
         min_count: places at which a stretch stands at least; 2 when None, with ``against`` 1.
         min_docs: documents that hold it at least.
-        min_share: the same as a share, from 0 to 1, of all documents, or of those of its group; two at least.
+        min_share: the same as a share, from 0 to 1, of all documents, or of those of its group; two at least. These
+            three are of every stretch of the least length, or run of ``span`` units, by itself; with ``gaps`` of a
+            passage as a whole.
         gaps: find passages that stand again with changes too, such as errors of a scanner: units (bytes, words or
             characters) between two equal stretches of a passage, at most, from 1 to 1,000. Such passages are found
             by rule and not without exception, and ``spans`` has other columns. None: all is compared exactly.
@@ -146,7 +149,7 @@ def passages(
         observer or Silent(),
         Normalize.parse(normalize),
         selection=selection,
-        near=_find_near if threshold is not None else None,
+        near=find_near if threshold is not None else None,
     )
     run.__enter__()
     try:
@@ -155,10 +158,3 @@ def passages(
     except BaseException as error:
         run.__exit__(type(error), error, error.__traceback__)
         raise
-
-
-def _find_near(*args: Any, **how: Any) -> Repeats:
-    """``find_near`` of ``dedup``, which uses passages: loaded when it is asked for."""
-    from neardup.tasks.dedup.near_units import find_near
-
-    return find_near(*args, **how)

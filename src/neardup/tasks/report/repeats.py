@@ -11,8 +11,8 @@ from neardup.inputs.reader import Reader
 from neardup.pages.site.render import json_bytes
 from neardup.params import RunOptions, Spec
 from neardup.tasks.passages.page import view_of
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.settings import Cutting, Length
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Cutting, Length
 from neardup.tasks.report.wanted import Wanted
 
 SHARE, MOST_BYTES = 0.25, 20_000_000

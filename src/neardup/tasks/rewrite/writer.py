@@ -32,6 +32,7 @@ from neardup.inputs.stream import ByteStream, open_at
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
+from neardup.spool.machine import sync_all
 from neardup.tasks.rewrite.blocks import read_line_ends
 from neardup.tasks.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
 from neardup.tasks.rewrite.files import check_annotatable, rewrite_file
@@ -228,7 +229,7 @@ class CleanWriter:
             with AtomicFiles() if self.files is None else contextlib.nullcontext(self.files) as files:
                 files.take(self.outputs.output, self._renames, self._discard, self._tidy)
                 if self._copies and self._sent_from is None:
-                    os.sync()
+                    sync_all()
 
     def _renames(self) -> Iterator[Rename]:
         for final, token in self._whole.items():

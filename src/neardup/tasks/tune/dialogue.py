@@ -16,6 +16,7 @@ import numpy as np
 from neardup.tasks.tune.cells import F32, Cells
 from neardup.tasks.tune.model import SLOPES, WRONG, Features, Mixture, is_wrong
 from neardup.tasks.tune.pool import Pool
+from neardup.tasks.tune.products import product
 from neardup.tasks.tune.standing import represented
 from neardup.types import F64, I64, Mask
 
@@ -198,8 +199,8 @@ class Dialogue:
 
     def _totals(self, cells: I64) -> tuple[F64, F64]:
         """float64[c, s] and float64[s]: duplicates that some cells find, and all, for each draw of the weights."""
-        true = self._members[cells] @ self._probabilities
-        every = self.weight.astype(np.float32) @ self._probabilities
+        true = product(self._members[cells], self._probabilities)
+        every = product(self.weight.astype(np.float32), self._probabilities)
         return true.astype(np.float64), every.astype(np.float64)
 
     def _again(self) -> Question | None:
@@ -226,7 +227,8 @@ class Dialogue:
             aims = self.cells.f1(some, *self._totals(some))
             aims = aims - aims.mean(axis=0)
         aims = aims - aims.mean(axis=1, keepdims=True)
-        shared = (self._probabilities - expected[:, None].astype(np.float32)) @ aims.T.astype(np.float32) / DRAWS
+        beside = self._probabilities - expected[:, None].astype(np.float32)
+        shared = product(beside, aims.T.astype(np.float32)) / DRAWS
         heard = WRONG + (1 - 2 * WRONG) * expected
         worth = np.where(is_open, (shared.astype(np.float64) ** 2).sum(axis=1) / (heard * (1 - heard)), 0.0)
         even = is_open / np.count_nonzero(is_open)

@@ -15,6 +15,7 @@ import numpy as np
 
 from neardup.tasks.tune.dialogue import Dialogue
 from neardup.tasks.tune.grid import Setting
+from neardup.tasks.tune.products import product
 from neardup.types import F64
 
 DRAWS = 400
@@ -76,8 +77,8 @@ def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: f
     """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
     cells = dialogue.cells
     drawn = dialogue.probabilities(DRAWS)
-    every = (dialogue.weight.astype(np.float32) @ drawn).astype(np.float64)
-    values = cells.f1(np.arange(len(cells)), (dialogue.members @ drawn).astype(np.float64), every)
+    every = product(dialogue.weight.astype(np.float32), drawn).astype(np.float64)
+    values = cells.f1(np.arange(len(cells)), product(dialogue.members, drawn).astype(np.float64), every)
     cell = int(np.argmax(values.mean(axis=1)))
     both = drawn.astype(np.float64), dialogue.cautious_probabilities(DRAWS, trust).astype(np.float64)
     expected = expectation(dialogue, cell, both)
@@ -121,9 +122,10 @@ def _drawn_total(probability: F64, weight: F64, rng: np.random.Generator) -> F64
     by how much these differ from it is known from its neighbours (differences of successive members of a systematic
     sample; K. Wolter, "Introduction to Variance Estimation", 2007, section 8.2).
     """
-    mean = weight @ probability
-    lots = weight @ (probability * (1 - probability))
+    mean = product(weight, probability)
+    lots = product(weight, probability * (1 - probability))
     others = np.maximum(weight[1:] * (weight[1:] - 1) / 2, 0.0)
-    spread = np.sqrt(lots + others @ np.diff(probability, axis=0) ** 2)
+    steps: F64 = np.diff(probability, axis=0)
+    spread = np.sqrt(lots + product(others, steps**2))
     total: F64 = np.clip(mean + spread * rng.normal(size=mean.size), 0.0, weight.sum())
     return total

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.tasks.tune.cells import F32
+from neardup.tasks.tune.products import product
 from neardup.types import F64, I64, Mask
 
 SLOPES = (12.0, 24.0, 48.0)
@@ -170,7 +171,7 @@ class Mixture:
         mean = np.column_stack([features.mean(slope) for slope in self.slopes])
         sign = np.where(self.is_duplicate, 1.0, -1.0)[:, None]
         weights = settled(weights, features.values[self.asked], mean[self.asked][:, of], sign, self.trust, rng)
-        odds = features.values.astype(np.float32) @ weights.astype(np.float32) + mean.astype(np.float32)[:, of]
+        odds = product(features.values.astype(np.float32), weights.astype(np.float32)) + mean.astype(np.float32)[:, of]
         return falling(features.amount, logistic(odds))
 
 
@@ -210,7 +211,7 @@ def falling(amount: F32, probability: F32) -> F32:
     Below the bin of similarity from which a threshold would be best, each has at most as many duplicates as the ABOVE
     before it have on average: they become rarer the less similar they are, however many pairs there are.
     """
-    count = amount @ probability
+    count = product(amount, probability)
     others = amount.sum(axis=1)[:, None] - count
     lowest = np.argmin(np.cumsum(count, axis=0) - count + np.cumsum(others[::-1], axis=0)[::-1], axis=0)
     factor = np.ones_like(count)

@@ -51,6 +51,14 @@
     return `${((value < 1 ? Math.min(kept, 999) : kept) / 10).toFixed(1)}%`;
   }
 
+  // A share of something counted, rounded as the summary of the command tells it.
+  function partOf(part, whole) {
+    if (!part || part === whole) return part ? "100%" : "0%";
+    const percent = (100 * part) / whole;
+    if (percent < 0.1) return "< 0.1%";
+    return percent > 99.9 ? "> 99.9%" : `${percent.toFixed(1)}%`;
+  }
+
   // Tell those who do not see the page what has changed.
   function say(message) {
     byId("said").textContent = message;
@@ -76,5 +84,5 @@
     byId("main").focus();
   });
 
-  Object.assign(n, { make, draw, byId, count, many, cut, exact, share, say, parse, later });
+  Object.assign(n, { make, draw, byId, count, many, cut, exact, share, partOf, say, parse, later });
 })(window.neardup);

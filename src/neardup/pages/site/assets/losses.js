@@ -31,7 +31,7 @@
       { name: "id", label: "Document", values: () => n.ranks(store.id)[0], cell: (i) => (store.page[i] < 0 ? n.brief(store.id[i]) : n.make("a", { href: `#/document/${i}` }, n.brief(store.id[i]))) },
       number("bytes", "Bytes"),
       number("lost", isMade() ? "Cut" : "Would be cut"),
-      number("share", "Share", (i) => n.share(store.share[i])),
+      number("share", "Share", (i) => n.partOf(store.lost[i], store.bytes[i])),
       number("left", "Characters left"),
     ];
   }
@@ -82,7 +82,7 @@
     mark(one, start, end) {
       const part = super.mark(one, start, end);
       const passage = this.passages[one.span];
-      part.setAttribute("title", passage < 0 ? "repeated; its passage is not listed" : `Passage ${n.count(passage + 1)}: see where it stands`);
+      part.setAttribute("title", passage < -1 ? "white space beside what is cut" : passage < 0 ? "repeated; its passage is not listed" : `Passage ${n.count(passage + 1)}: see where it stands`);
       if (passage >= 0) part.setAttribute("role", "link");
       return part;
     }
@@ -101,7 +101,7 @@
     const at = number - rows.first;
     const [id, bytes, lost, left, page] = ["id", "bytes", "lost", "left", "page"].map((name) => rows[name][at]);
     const view = n.make("article", { class: "loss" }, heading(n.named(n.plain(id, 300))),
-      figures([["Bytes", n.count(bytes)], [isMade() ? "Cut" : "Would be cut", lost ? n.make("span", {}, `${n.count(lost)} `, n.make("small", {}, n.share(lost / bytes))) : "nothing"],
+      figures([["Bytes", n.count(bytes)], [isMade() ? "Cut" : "Would be cut", lost ? n.make("span", {}, `${n.count(lost)} `, n.make("small", {}, n.partOf(lost, bytes))) : "nothing"],
         ["Characters left", n.count(left)]]));
     const found = { title: n.plain(id, 60), crumbs: [[n.listPlace(PATH), "Documents"], [null, n.plain(id, 60)]], view };
     if (page < 0) {
@@ -117,7 +117,7 @@
     view.append(
       n.make("div", { class: "tools", role: "group", "aria-label": "What is shown" }, choice("before", "Before", true), choice("after", "After: what is left", false),
         n.make("span", { class: "soft legend" }, n.make("span", { class: "mark k0" }, "repeated, stays"), " ", n.make("span", { class: `mark ${CUT}` }, isMade() ? "was cut" : "would be cut"))),
-      lost && left < least ? note(`Fewer than ${n.many(least, "character")} are left, so the document is left out of the copies.`) : "",
+      lost && left < least ? note(`Fewer than ${n.many(least, "character")} ${least === 1 ? "is" : "are"} left, so the document is left out of the copies.`) : "",
       box,
       data.left_out ? note(`${n.many(data.left_out, "more mark")} behind the last one ${data.left_out === 1 ? "is" : "are"} not shown.`) : "");
     const to = place === null ? -1 : pane.spans.findIndex(([start, end]) => start <= place && place < end);

@@ -29,7 +29,7 @@
     const passage = (i) => {
       const words = openingOf(store.opening[i]);
       const box = n.make("span", {}, store.page[i] < 0 ? words : n.make("a", { href: `#/passage/${i}` }, words));
-      box.append(n.make("span", { class: "soft" }, "first in ", n.brief(store.id[i]), `, from character ${n.count(store.start[i])}`));
+      box.append(n.make("span", { class: "soft" }, n.meta.passages.is_across ? "stands in " : "first in ", n.brief(store.id[i]), `, from character ${n.count(store.start[i])}`));
       return box;
     };
     return [
@@ -62,12 +62,14 @@
     const { listed, total, chunk } = n.meta.passages;
     const view = n.make("article", { class: "repeats" }, heading("Repeated passages"));
     if (!listed) {
-      view.append(note("No passage was found: nothing of that length stands at two places."));
+      view.append(note("No passage was found."));
       return view;
     }
     if (!store) open();
     view.append(
-      n.make("p", { class: "soft" }, "A passage is named by the place where it stands first; its places may have a part of it only. ",
+      n.make("p", { class: "soft" }, n.meta.passages.is_across
+          ? "A passage is named by the place of the other collection where it stands; its places are those of the inputs, and may have a part of it only. "
+          : "A passage is named by the place where it stands first; its places may have a part of it only. ",
         n.make("a", { href: "#/documents" }, n.meta.passages.cut.is_made ? "Documents that lost most" : "Documents that would lose most")),
       n.listView({
         path: PATH, name: "Passages", one: "passage", columns: columns(), natural: { by: "weight", isDown: true }, fields: FIELDS,

@@ -8,7 +8,7 @@
   const NEAR = 24; // units within which a cut looks for a space
   const COLOURS = 6; // of passages, after which they begin anew
   const STRIP = 1000; // width of a strip, in its own units
-  const LONG_PATH = 32; // characters of a path from which on its last part stands for it
+  const LONG_PATH = 32; // characters of a path from which on its end stands for it
 
   // The table stands before the scripts, and is that of `neardup.shown`.
   const NAMES = n.unseen.names;
@@ -63,14 +63,27 @@
     return appendText(n.make(tag, { class: "id" }), String(value));
   }
 
-  // What tells a long path from others of its kind: its last part. The whole stands in the title.
+  // What tells a long path from others of its kind: its end. The whole stands in the title.
   function brief(value, most = 60) {
     const whole = String(value);
-    const last = whole.split(/[/\\]/).findLast(Boolean) ?? whole;
-    const isPath = whole.length > LONG_PATH && last.length < whole.length;
-    const made = named(plain(isPath ? last : whole, most));
-    if (isPath || whole.length > most) made.setAttribute("title", plain(whole, 1000));
+    const end = endOfPath(whole, Math.min(most, LONG_PATH));
+    const made = named(plain(end, most));
+    if (end !== whole || whole.length > most) made.setAttribute("title", plain(whole, 1000));
     return made;
+  }
+
+  // The host of an address, if there is one and room for it, and as many last parts of a path as there is room for.
+  function endOfPath(whole, room) {
+    if (whole.length <= LONG_PATH) return whole;
+    const scheme = whole.match(/^[a-z][a-z0-9+.-]*:\/\//i)?.[0] ?? "";
+    const path = whole.slice(scheme.length).replace(/[/\\]+$/, "");
+    if (path.length <= room) return path || whole;
+    let host = scheme ? path.slice(0, path.indexOf("/") + 1) : "";
+    const starts = Array.from(path.matchAll(/[/\\]/g), (found) => found.index + 1).filter((start) => start > host.length);
+    if (!starts.length) return path;
+    if (room < LONG_PATH && host.length + path.length - starts.at(-1) > room) host = "";
+    const start = starts.find((each) => host.length + path.length - each <= room) ?? starts.at(-1);
+    return `${host}…${path.slice(start - 1)}`;
   }
 
   // The same where only plain text may stand, such as a title.

@@ -33,11 +33,10 @@ def span_table(
             ("documents", pa.int64()),
             ("first", pa.bool_()),
             ("elsewhere", pa.bool_()),
-            *(() if groups is None else (("group", pa.large_string()), ("group_documents", pa.int64()))),
+            *group_fields(groups),
             *([("similarity", pa.float64())] if isinstance(repeats, NearRepeats) else []),
         ]
     )
-    names, sizes = (None, None) if groups is None else (pa.array(groups.names, pa.large_string()), groups.sizes())
 
     def batches() -> Iterator[pa.RecordBatch]:
         for part in segments:
@@ -50,15 +49,28 @@ def span_table(
                 *map(numbers, (source_start, found.most, found.least, found.documents)),
                 flags(found.kind == FIRST),
                 flags(found.kind == OTHER),
+                *group_columns(groups, found.document),
             ]
-            if groups is not None and names is not None and sizes is not None:
-                group = groups.of[found.document].astype(np.int64)
-                columns += [names.take(numbers(group)), numbers(sizes[group])]
             if isinstance(repeats, NearRepeats):
                 columns.append(numbers(repeats.similarity(part)))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def group_fields(groups: Groups | None) -> tuple[tuple[str, pa.DataType], ...]:
+    """The columns of a table that say of which group a document is; none without groups."""
+    return () if groups is None else (("group", pa.large_string()), ("group_documents", pa.int64()))
+
+
+def group_columns(groups: Groups | None, documents: I64) -> list[pa.Array]:
+    """The values of these columns for some documents."""
+    if groups is None:
+        return []
+    of = groups.of[documents].astype(np.int64)
+    known, back = np.unique(of, return_inverse=True)
+    names = pa.array([groups.names[number] for number in known.tolist()], pa.large_string())
+    return [names.take(numbers(back.astype(np.int64))), numbers(groups.sizes()[of])]
 
 
 def in_bytes(repeats: Repeats, found: Segments) -> Segments:

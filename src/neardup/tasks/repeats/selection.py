@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from neardup.engine.reading.template import BREAK
+from neardup.engine.reading.template import passages_as_written
 from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import InputOptions, Options, check_share
+from neardup.shown import counted
 from neardup.tasks.compare.documents import read_document
 from neardup.tasks.find import open_across
 from neardup.tasks.grouping import GroupBy
@@ -89,7 +90,8 @@ class Selection(Options):
         found = []
         for path in self.ignore:
             content = read_document(path, InputOptions(), item=False).content
-            passages = passages_of(content) if isinstance(content, str) else []
+            # white space around a passage belongs to it: what stands in the template is what is ignored
+            passages = passages_as_written(content) if isinstance(content, str) else []
             if not passages:
                 raise InputError(f"{path} holds no text that could be ignored. Give a template with text, or none.")
             found.append(Template(os.fspath(path), passages))
@@ -120,18 +122,19 @@ class Template:
     path: str
     passages: list[str]
 
-    def check(self, units: Sequence[int], span: int, what: str, least: int) -> int:
-        """How many of its passages, of so many ``units``, are too short for a window of ``span``; ``least`` may be.
+    def check(self, units: Sequence[int], span: int, what: str, option: str, least: int) -> int:
+        """How many of its passages, of so many ``units``, are too short for a window of ``span``.
 
-        InputError where all are.
+        InputError where all are: the ``option`` that says how long a window is may be ``least`` or more.
         """
         short, longest = sum(size < span for size in units), max(units)
         if short < len(units):
             return short
-        cure = f"Give --min-{what}s {longest} (min_{what}s=) or less, or leave" if longest >= least else "Leave"
+        typed = f"--{option.replace('_', '-')}"
+        cure = f"Give {typed} {longest} ({option}=) or less, or leave" if longest >= least else "Leave"
         raise InputError(
-            f"{self.path}: its longest passage has {longest} {what}s, and passages of {span} {what}s or more are "
-            f"looked for, so nothing would be ignored. {cure} --ignore (ignore=) out."
+            f"{self.path}: its longest passage has {counted(longest, what)}, and passages of {counted(span, what)} or"
+            f" more are looked for, so nothing would be ignored. {cure} --ignore (ignore=) out."
         )
 
 
@@ -141,23 +144,6 @@ class InputNames(Provenance):
     def enter(self, batch: Batch) -> None:
         if batch.source != TEMPLATES:
             super().enter(batch)
-
-
-def passages_of(text: str) -> list[str]:
-    """The passages of a template, apart by lines of ``---`` alone, as they are written; blank ones are left out.
-
-    White space around a passage belongs to it: what stands in the template is what is ignored.
-
-    >>> passages_of("Explain MinHash.\\n---\\nGive an example.\\n")
-    ['Explain MinHash.\\n', 'Give an example.\\n']
-    """
-    passages = [""]
-    for line in text.splitlines(keepends=True):
-        if line.strip() == BREAK:
-            passages.append("")
-        else:
-            passages[-1] += line
-    return [passage for passage in passages if passage.strip()]
 
 
 def batch_of(templates: Sequence[Template]) -> Batch:

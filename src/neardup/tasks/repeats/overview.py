@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from neardup.engine.repeats.chains import ChainedRepeats
 from neardup.shown import cut_text
-from neardup.stages.repeats.segments import FIRST
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.spans import in_bytes
+from neardup.tasks.repeats.heaviest import heaviest
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.spans import in_bytes
 from neardup.types import I64
 
 LISTED = 10
@@ -24,35 +25,47 @@ _OPENING = 80
 def top_passages(run: PassageRun, most: int = LISTED) -> list[dict[str, Any]]:
     """The passages with the most bytes in all their places together, as JSON values.
 
-    A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (places of the
-    window that has most), ``documents``, and ``opening``, its first characters as one line; with groups ``group``
-    too. Where the inputs are held against another collection, that place is in this, and ``bytes`` are those of the
-    heaviest span of it.
+    A passage is told where it stands for the first time: ``id``, ``start_byte``, ``bytes``, ``count`` (its places),
+    ``documents`` (with one), ``bytes_in_all`` (of its places together), and ``opening``, its first characters as one
+    line; with groups ``group`` too. A place is a span, and counts for the passage that its middle is of, of which it
+    may have a part only. Where the inputs are held against another collection, the passage is told where it stands in
+    this, and ``bytes``, ``count`` and ``documents`` are those of the heaviest span of it; ``bytes_in_all`` is None
+    then, but for passages with changes.
     """
+    if isinstance(repeats := run.find(), ChainedRepeats):
+        return [_told(run, *facts, weight=weight) for *facts, weight in _top_chained(run, repeats, most)]
     if run.selection.is_across:
         return _top_across(run, most)
-    repeats = run.find()
-    heap: list[tuple[int, int, int, int, int, int]] = []
-    for found in map(partial(in_bytes, repeats), run.segments().repeats()):
-        size = found.end - found.start
-        weight = np.where(found.kind == FIRST, size * found.most, 0)
-        for i in np.argsort(-weight, kind="stable")[:most].tolist():
-            if weight[i]:
-                row, start = int(found.document[i]), int(found.start[i])
-                entry = (int(weight[i]), -row, -start, int(size[i]), int(found.most[i]), int(found.documents[i]))
-                heapq.heappush(heap, entry)
-        heap = heapq.nlargest(most, heap)
-        heapq.heapify(heap)
-    ordered = sorted(heap, reverse=True)
-    return [_told(run, -row, -start, *facts) for _, row, start, *facts in ordered]
+    return [_told(run, *facts, weight=weight) for weight, *facts in heaviest(run, most)]
 
 
-def _told(run: PassageRun, row: int, start: int, size: int, count: int, documents: int) -> dict[str, Any]:
+def _top_chained(run: PassageRun, repeats: ChainedRepeats, most: int) -> list[tuple[int, ...]]:
+    """Of passages with changes document, start, bytes, places, documents and bytes of all places, in this order.
+
+    A passage is told by its first place, or, held against another collection, by what its longest place has there.
+    """
+    found, is_across = repeats.found, run.selection.is_across
+    told = in_bytes(repeats, found.segments)
+    sizes = told.end - told.start
+    order = np.lexsort((-sizes, found.passage)) if is_across else np.argsort(found.passage, kind="stable")
+    _, first, number = np.unique(found.passage[order], return_index=True, return_inverse=True)
+    weight = np.zeros(first.size, dtype=np.int64)
+    np.add.at(weight, number, sizes[order])
+    heavy = np.argsort(-weight, kind="stable")[:most]
+    where = (told.source, told.source_start) if is_across else (told.document, told.start)
+    columns = [column[order[first[heavy]]] for column in (*where, sizes, told.most, told.documents)]
+    return list(zip(*(column.tolist() for column in (*columns, weight[heavy])), strict=True))
+
+
+def _told(
+    run: PassageRun, row: int, start: int, size: int, count: int, documents: int, *, weight: int | None
+) -> dict[str, Any]:
     text = run.find().originals.text
     begin = int(text.offsets[row]) + start
     piece = text.piece(begin, begin + min(size, 8 * _OPENING)).tobytes()
     opening = cut_text(" ".join(piece.decode("utf-8", "ignore").split()), _OPENING)
-    facts = {"start_byte": start, "bytes": size, "count": count, "documents": documents, "opening": opening}
+    counts = {"bytes": size, "count": count, "documents": documents, "bytes_in_all": weight}
+    facts = {"start_byte": start, **counts, "opening": opening}
     if run.groups is not None:
         facts["group"] = run.groups.names[run.groups.of[row]]
     return {"id": _name(run, row), **facts}
@@ -75,7 +88,7 @@ def _top_across(run: PassageRun, most: int) -> list[dict[str, Any]]:
                 best[key] = entry
         kept = heapq.nsmallest(most, best, key=lambda place: (-best[place][0] * best[place][1], place))
         best = {place: best[place] for place in kept}
-    return [_told(run, *place, *facts) for place, facts in best.items()]
+    return [_told(run, *place, *facts, weight=None) for place, facts in best.items()]
 
 
 def losers(run: PassageRun, policy: str, most: int = LISTED) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from neardup.params import Shingle
 from neardup.params.checks import DEFAULT_SHINGLE, check_choice, check_threshold
 from neardup.stages.repeats.splitting import UNITS, check_unit
 from neardup.stages.repeats.surgery import SNAPS, UNIT
-from neardup.tasks.passages.settings import Cutting, Length, one_length
+from neardup.tasks.repeats.settings import Cutting, Length, one_length
 
 MOST_SPAN = 1000
 MOST_LEAST = 1 << 16

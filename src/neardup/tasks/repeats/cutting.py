@@ -19,7 +19,7 @@ from neardup.spool import Column, MemoryColumn
 from neardup.stages.repeats.policies import Cuts, find_cuts
 from neardup.stages.repeats.segments import Segments, whole_documents
 from neardup.stages.repeats.surgery import Span, snap_cuts, without
-from neardup.tasks.passages.settings import Cutting
+from neardup.tasks.repeats.settings import Cutting
 
 TEXT_BYTES = 4 << 20
 """Bytes of texts in a batch, about."""

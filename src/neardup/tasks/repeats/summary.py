@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from neardup._version import __version__
+from neardup.engine.repeats.chains import ChainedRepeats
 from neardup.engine.repeats.find import Repeats
 from neardup.params import Normalize
 from neardup.stages.repeats.policies import IGNORABLE, LATER, REPEATED, stretches_of
 from neardup.stages.repeats.segments import FIRST, IGNORED, Segments, whole_documents
 from neardup.tasks.grouping import Groups
-from neardup.tasks.passages.selection import Selection
-from neardup.tasks.passages.settings import Length
-from neardup.tasks.passages.spans import in_bytes
-from neardup.tasks.passages.unit_runs import UnitRuns
+from neardup.tasks.repeats.selection import Selection
+from neardup.tasks.repeats.settings import Length
+from neardup.tasks.repeats.spans import in_bytes
+from neardup.tasks.repeats.unit_runs import UnitRuns
 
 EVERY = Selection()
 """All that repeat."""
@@ -36,7 +37,8 @@ class PassageSummary:
     """Records left out because they could not be used."""
     spans: int
     passages: int
-    """Spans of which each window stands there for the first time; with ``against`` all spans, which stood there."""
+    """Spans of which each window stands there for the first time; with ``gaps`` the numbers in the column ``passage``;
+    with ``against`` all spans, which stood there."""
     documents_with_spans: int
     repeated_bytes: int
     """Bytes of text in spans, each counted once."""
@@ -108,6 +110,8 @@ def summarize(
         holding += int(np.count_nonzero(np.diff(held, prepend=-1)))
         found = in_bytes(repeats, part)
         covered += [stretches_of(found, kinds).size for kinds in asked]
+    if isinstance(repeats, ChainedRepeats) and not selection.is_across:
+        passages = np.unique(repeats.found.passage).size  # one may have several places that stand for the first time
     repeated, later, ignored = [*covered.tolist(), 0][:3]
     inputs, offsets = repeats.documents, repeats.originals.text.offsets
     behind = repeats.choice.templates

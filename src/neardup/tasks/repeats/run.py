@@ -7,9 +7,9 @@ in ``summary``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -22,8 +22,9 @@ from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats, find_repeats
-from neardup.engine.repeats.kept import KeptSegments
+from neardup.engine.repeats.kept import KeptSegments, SegmentsInOrder
 from neardup.engine.repeats.lasting import stage_of
+from neardup.engine.repeats.near import NearRepeats
 from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
@@ -34,14 +35,15 @@ from neardup.inputs.reader import Reader
 from neardup.params import Normalize, RunOptions
 from neardup.session import lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
+from neardup.stages.repeats.segments import Segments
 from neardup.tasks.grouping import Groups, group_documents
-from neardup.tasks.passages.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
-from neardup.tasks.passages.selection import InputNames, Selection, Template, batch_of
-from neardup.tasks.passages.settings import LEAST, UNCHANGED, Cutting, Length
-from neardup.tasks.passages.spans import span_table
-from neardup.tasks.passages.summary import PassageSummary, summarize
-from neardup.tasks.passages.unit_runs import UnitRuns
-from neardup.types import Batch
+from neardup.tasks.repeats.cutting import CutDocument, clean_texts, cut_documents, text_table, unsnapped_cuts
+from neardup.tasks.repeats.selection import InputNames, Selection, Template, batch_of
+from neardup.tasks.repeats.settings import LEAST, UNCHANGED, Cutting, Length
+from neardup.tasks.repeats.spans import span_table
+from neardup.tasks.repeats.summary import PassageSummary, summarize
+from neardup.tasks.repeats.unit_runs import UnitRuns
+from neardup.types import I64, Batch, Documents
 
 
 @dataclass(slots=True)
@@ -66,18 +68,18 @@ class PassageRun:
     """Where the run is a step of another: what it may have of the memory. The limits of records are that one's."""
     selection: Selection = field(default_factory=Selection)
     """Which passages are wanted; ``reader`` is what it opened."""
-    near: Callable[..., Repeats] | None = None
-    """``find_near`` of ``dedup``, where units are compared by similarity."""
+    near: Callable[..., NearRepeats] | None = None
+    """``find_near`` of ``tasks.passages``, where units are compared by similarity."""
     groups: Groups | None = field(init=False, default=None)
     """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
     provenance: InputNames = field(init=False, default_factory=InputNames)
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
-    _templates: list[Template] = field(init=False, default_factory=list)
+    templates: list[Template] = field(init=False, default_factory=list)
     _template_passages: int = field(init=False, default=0)
     _short_templates: int = field(init=False, default=0)
     _repeats: Repeats | None = field(init=False, default=None)
-    _segments: KeptSegments | None = field(init=False, default=None)
+    _segments: SegmentsInOrder | None = field(init=False, default=None)
 
     @property
     def is_near(self) -> bool:
@@ -90,37 +92,31 @@ class PassageRun:
         return Window.of(self.length.kind, self.length.units)
 
     @property
-    def has_second_pass(self) -> bool:
-        """Whether the same search can be made of the texts that are left."""
-        return self.selection == Selection()
-
-    def check_plain(self, what: str) -> None:
-        """InputError unless all that repeats exactly is looked for, from anywhere to anywhere: ``what`` needs it."""
-        if isinstance(self.length, UnitRuns) or not self.has_second_pass:
-            raise InputError(
-                f"{what} is of all exact repeats that begin and end anywhere, and something else is wanted. Leave it"
-                " out, or --unit, --gaps, --against, --ignore, --group-by, --min-count, --min-docs and --min-share."
-            )
-
-    @property
     def is_resumable(self) -> bool:
         """Whether the work lasts from stage to stage."""
         return not self.is_near
 
     @property
-    def shortest(self) -> dict[str, Any]:
+    def wanted(self) -> dict[str, Any]:
         """The length of the shortest passage, what is compared, and which passages are wanted, as options."""
-        return {**self.length.options, "normalize": str(self.normalize), **self.selection.as_dict()}
+        chosen = self.selection.as_dict()
+        return {**self.length.options, "normalize": str(self.normalize), **chosen, **self.may_differ}
+
+    @property
+    def may_differ(self) -> dict[str, Any]:
+        """What may differ between two places of a passage, as options: nothing."""
+        return {}
 
     def __enter__(self) -> PassageRun:
-        self._templates = self.selection.templates()
+        self.templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
         if resume and not self.is_resumable:
             raise InputError("a search for near-duplicates cannot be resumed. Leave resume out.")
-        if isinstance(self.length, UnitRuns) and self.selection != Selection():
+        numbers = {"min_count": None, "min_docs": None, "min_share": None}
+        if self.is_near and replace(self.selection, **numbers) != Selection():
             raise InputError(
-                f"runs of {self.length.unit}s are looked for in all documents. Leave --unit (unit=) out, or --against, "
-                "--ignore, --group-by, --min-count, --min-docs and --min-share."
+                "near-duplicate units are looked for in all documents together. Leave --threshold (threshold=) out, or"
+                " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
         budget = self.budget or Budget.of(self.options.memory_limit)
@@ -142,8 +138,8 @@ class PassageRun:
         """What must be equal for an interrupted run to go on: all that decides which segments there are, and their
         names; not what is made of them."""
         inputs = {"inputs": self.reader.identity(), "reading": self.reader.settings, "across": self.reader.across}
-        ignored = {"ignored": [template.passages for template in self._templates]}
-        return {"command": "passages", **self.shortest, "version": __version__, **inputs, **ignored, **self.task}
+        ignored = {"ignored": [template.passages for template in self.templates]}
+        return {"command": "passages", **self.wanted, "version": __version__, **inputs, **ignored, **self.task}
 
     @property
     def token(self) -> str:
@@ -157,7 +153,7 @@ class PassageRun:
                 self.observer.stage("reading", self.reader.total_bytes, "B")
             with closing(self.reader.tasks(self.options.workers)) as tasks:
                 how: dict[str, Any] = {"names": self.provenance, "space": self.space, "choose": self._choose}
-                how |= {"total_bytes": self.reader.total_bytes, "templates": self._templates}
+                how |= {"total_bytes": self.reader.total_bytes, "templates": self.templates}
                 self._repeats = self.search(tasks, **how)
         return self._repeats
 
@@ -178,43 +174,67 @@ class PassageRun:
         if isinstance(length, UnitRuns):
             whole = WholeUnits(length.unit, self.normalize, length.kind, length.least or 1)
             if length.threshold is None:
-                return find_runs(tasks, whole, length.units, **how)
+                if templates:
+                    tasks = self._with_templates(tasks, templates, whole.longest_runs, f"{length.unit}", "span", 1)
+                return find_runs(tasks, whole, length.units, choose=choose, **how)
             assert self.near is not None, "near-duplicate units are found by another task"
-            return self.near(tasks, whole, length.threshold, length.shingle, memory=self.options.memory, **how)
+            near = self.near(tasks, whole, length.threshold, length.shingle, memory=self.options.memory, **how)
+            least = self.selection.least_documents(np.array([near.documents], dtype=np.int64))
+            return near.choose(self.selection.least_count(), int(least[0]))
         units, window = Units(length.kind, self.normalize, space), self.window
         if templates:
-            batch = self._of_templates(units, window)
-            tasks = chain(tasks, [lambda: batch])
+
+            def sizes(documents: Documents) -> I64:
+                found: I64 = np.diff(units.of(documents).documents.offsets) // window.unit
+                return found
+
+            kind = length.kind
+            tasks = self._with_templates(tasks, templates, sizes, kind, f"min_{kind}s", LEAST[kind])
         return find_repeats(tasks, window, units=units, choose=choose, **how)
 
-    def _of_templates(self, units: Units, window: Window) -> Batch:
-        """The passages of templates; InputError where those of a file are too short to be looked for."""
-        batch, kind = batch_of(self._templates), self.length.kind
-        sizes = np.diff(units.of(batch.documents).documents.offsets) // window.unit
-        self._template_passages, first = sizes.size, 0
-        for template in self._templates:
+    def _with_templates(
+        self,
+        tasks: Iterator[Callable[[], Batch]],
+        templates: Sequence[Template],
+        sizes_of: Callable[[Documents], I64],
+        *how: Any,
+    ) -> Iterator[Callable[[], Batch]]:
+        """The tasks, and behind them one with the passages of templates, of so many units each.
+
+        InputError where those of a file are too short to be looked for; ``how`` are the last parameters of
+        ``Template.check``.
+        """
+        batch = batch_of(templates)
+        sizes = sizes_of(batch.documents)
+        self._template_passages, self._short_templates, first = sizes.size, 0, 0
+        for template in templates:
             of_it = sizes[first : first + len(template.passages)].tolist()
-            self._short_templates += template.check(of_it, window.span, kind, LEAST[kind])
+            self._short_templates += template.check(of_it, self.window.span, *how)
             first += len(of_it)
-        return batch
+        return chain(tasks, [lambda: batch])
 
     def _choose(self, documents: int) -> Choice:
         """Which windows count, when the inputs, the other collection and the templates were read."""
-        selection, places = self.selection, self.provenance.places
+        places = self.provenance.places
         inputs = len(places) if self.reader.across is None else places.first_row(self.reader.across)
-        if (by := selection.grouping) is not None:
+        if (by := self.selection.grouping) is not None:
             self.groups = group_documents(self, by)
-        sizes = np.array([inputs], dtype=np.int64) if self.groups is None else self.groups.sizes()
+        return self.choice(inputs, documents, self.groups)
+
+    def choice(self, inputs: int, documents: int, groups: Groups | None) -> Choice:
+        """Which windows count of ``documents`` that were read: inputs, another collection, and the templates."""
+        selection = self.selection
+        sizes = np.array([inputs], dtype=np.int64) if groups is None else groups.sizes()
         return Choice(
             inputs,
             documents - self._template_passages,
             selection.is_across,
             selection.least_count(),
-            np.empty(0, dtype=np.int32) if self.groups is None else self.groups.of,
+            np.empty(0, dtype=np.int32) if groups is None else groups.of,
             selection.least_documents(sizes),
         )
 
-    def segments(self) -> KeptSegments:
+    def segments(self) -> SegmentsInOrder:
         """All segments; walked once."""
         repeats = self.find()
         if self._segments is None:
@@ -242,14 +262,20 @@ class PassageRun:
 
     def summary(self) -> PassageSummary:
         """What was read and found."""
-        found = self.find(), self.segments()
+        return self.summary_of(self.find(), self.segments(), self.groups, bad=self.provenance.bad)
+
+    def summary_of(
+        self, repeats: Repeats, segments: Iterable[Segments], groups: Groups | None, *, bad: int = 0
+    ) -> PassageSummary:
+        """What was read and found in a search with the settings of the run."""
         return summarize(
-            *found,
+            repeats,
+            segments,
             self.length,
             self.normalize,
-            bad=self.provenance.bad,
+            bad=bad,
             begin=self.begin,
             selection=self.selection,
             templates=(self._template_passages, self._short_templates),
-            groups=self.groups,
+            groups=groups,
         )

@@ -10,9 +10,9 @@ import pyarrow as pa
 from neardup.arrays import numbers
 from neardup.stages.repeats.policies import REPEATED, stretches_of
 from neardup.stages.repeats.segments import whole_documents
-from neardup.tasks.passages.overview import LISTED
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.spans import in_bytes
+from neardup.tasks.repeats.overview import LISTED
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.spans import in_bytes
 
 
 def group_table(run: PassageRun) -> pa.Table | None:

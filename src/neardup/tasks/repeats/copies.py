@@ -16,8 +16,8 @@ from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles, output_place
 from neardup.shown import shown_path
-from neardup.tasks.passages.decided import DecidedCuts
-from neardup.tasks.passages.run import PassageRun
+from neardup.tasks.repeats.decided import DecidedCuts
+from neardup.tasks.repeats.run import PassageRun
 from neardup.tasks.rewrite.copy_names import plan_copies
 from neardup.tasks.rewrite.model import GROUP_BYTES, Replaced, Rewrite
 from neardup.tasks.rewrite.writer import CleanWriter, write_copies

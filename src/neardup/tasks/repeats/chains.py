@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags, numbers
-from neardup.engine.repeats.chains import ChainedRepeats, chain_repeats
+from neardup.engine.repeats.chains import ChainedRepeats, ChainedSegments, chain_repeats
+from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import BLOCK, Repeats
+from neardup.engine.repeats.kept import SegmentsInOrder
 from neardup.engine.repeats.units import Window
+from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.kernels.chains import Rules
-from neardup.stages.repeats.segments import FIRST, OTHER
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.selection import Selection
-from neardup.tasks.passages.settings import Length
-from neardup.tasks.passages.spans import in_bytes, in_characters
-from neardup.tasks.passages.summary import PassageSummary
-from neardup.tasks.passages.unit_runs import UnitRuns
+from neardup.stages.repeats.segments import FIRST, OTHER, Segments
+from neardup.tasks.grouping import Groups
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import Length
+from neardup.tasks.repeats.spans import group_columns, group_fields, in_bytes, in_characters
+from neardup.tasks.repeats.summary import PassageSummary
+from neardup.tasks.repeats.unit_runs import UnitRuns
+from neardup.types import Batch
 
 MOST_GAPS = 1000
 LEAST_MATCH = {"byte": 12, "char": 12, "word": 2}
@@ -82,35 +86,41 @@ class ChainRun(PassageRun):
     changes: Changes
 
     @property
-    def is_resumable(self) -> bool:
-        """Whether the work lasts from stage to stage."""
-        return False
-
-    @property
-    def has_second_pass(self) -> bool:
-        """Whether the same search can be made of the texts that are left."""
-        return False
-
-    @property
     def window(self) -> Window:
         """What is compared unit for unit."""
         return Window.of(self.length.kind, self.changes.min_match)
 
     @property
-    def shortest(self) -> dict[str, Any]:
-        """The length of the shortest passage, what is compared, and what may differ, as options."""
-        changes = {name: getattr(self.changes, name) for name in self.changes.__slots__}
-        return {**self.length.options, "normalize": str(self.normalize), **changes}
+    def may_differ(self) -> dict[str, Any]:
+        """What may differ between two places of a passage, as options."""
+        return asdict(self.changes)
 
-    def find(self) -> Repeats:
-        """Read the inputs, find what repeats, and chain it; done once."""
-        if not isinstance(self._repeats, ChainedRepeats):
-            repeats = PassageRun.find(self)
-            self.observer.stage("chain", None, "passages")
-            changes = self.changes
-            rules = Rules(changes.min_match, changes.gaps, self.length.units, round(1000 * changes.min_similarity))
-            self._repeats = chain_repeats(repeats, rules, self.space)
-        return self._repeats
+    def search(
+        self,
+        tasks: Iterator[Callable[[], Batch]],
+        *,
+        space: Space,
+        choose: Callable[[int], Choice] = Choice.all_of,
+        **how: Any,
+    ) -> Repeats:
+        """What repeats in some texts: equal stretches of the documents that ``choose`` says, chained."""
+        wanted: list[Choice] = []
+
+        def without_numbers(documents: int) -> Choice:
+            wanted.append(choose(documents))
+            return wanted[-1].without_numbers()
+
+        repeats = PassageRun.search(self, tasks, space=space, choose=without_numbers, **how)
+        self.observer.stage("chain", None, "passages")
+        changes = self.changes
+        rules = Rules(changes.min_match, changes.gaps, self.length.units, round(1000 * changes.min_similarity))
+        return chain_repeats(repeats, rules, wanted[-1], space)
+
+    def segments(self) -> SegmentsInOrder:
+        """All places of passages, and what stands in templates."""
+        repeats = self.find()
+        assert isinstance(repeats, ChainedRepeats)
+        return ChainedSegments(repeats)
 
     def spans(self) -> pa.RecordBatchReader:
         """A stream of all places in the order of the input; columns as ``RepeatedPassages.spans`` says."""
@@ -127,6 +137,7 @@ class ChainRun(PassageRun):
                 *((name, pa.int64()) for name in ("passage", "count", "documents")),
                 ("first", pa.bool_()),
                 ("elsewhere", pa.bool_()),
+                *group_fields(self.groups),
             ]
         )
 
@@ -147,28 +158,20 @@ class ChainRun(PassageRun):
                     *map(numbers, (found.passage[rows], here.most, here.documents)),
                     flags(here.kind == FIRST),
                     flags(here.kind == OTHER),
+                    *group_columns(self.groups, here.document),
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
-    def summary(self) -> PassageSummary:
+    def summary_of(
+        self, repeats: Repeats, segments: Iterable[Segments], groups: Groups | None, *, bad: int = 0
+    ) -> PassageSummary:
         """What was read and found."""
-        changes = self.changes
-        found = PassageRun.summary(self)
-        return replace(found, gaps=changes.gaps, min_match=changes.min_match, min_similarity=changes.min_similarity)
+        found = PassageRun.summary_of(self, repeats, segments, groups, bad=bad)
+        return replace(found, **self.may_differ)
 
 
 def passage_run(changes: Changes | None, *parts: Any, **more: Any) -> PassageRun:
-    """A run with these parts, exact without ``changes``.
-
-    InputError where only some of the passages with changes are wanted.
-    """
-    if changes is None:
-        return PassageRun(*parts, **more)
-    if more.get("selection", Selection()) != Selection():
-        raise InputError(
-            "passages with changes are looked for in all documents. Leave --gaps (gaps=) out, or --against, --ignore, "
-            "--group-by, --min-count, --min-docs and --min-share."
-        )
-    return ChainRun(*parts, **more, changes=changes)
+    """A run with these parts, exact without ``changes``."""
+    return PassageRun(*parts, **more) if changes is None else ChainRun(*parts, **more, changes=changes)

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags, numbers
-from neardup.tasks.passages.cutting import KeptCuts
-from neardup.tasks.passages.run import PassageRun
-from neardup.tasks.passages.second import second_pass
-from neardup.tasks.passages.settings import Cutting
+from neardup.tasks.repeats.cutting import KeptCuts
+from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.second import second_pass
+from neardup.tasks.repeats.settings import Cutting
 from neardup.types import I64, Mask
 
 _NAMED = 5
