@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import ROSES
+from tests.server.conftest import ROSES, Serving
 
 import neardup
 
@@ -163,3 +163,12 @@ def test_queries_at_once_get_their_own_answers(client: TestClient, index: neardu
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, range(40))) == [f"bottles-{number}" for number in range(40)]
+
+
+def test_service_that_stops_is_not_ready(index: neardup.Index, serving: Serving) -> None:
+    client = serving(index)
+    assert client.get("/ready").json() == {"status": "ok"}
+    client.app.stop()
+    answer = client.get("/ready")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert client.get("/health").status_code == 200  # it lives, until it has ended

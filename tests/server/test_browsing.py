@@ -33,13 +33,17 @@ def pages(client: TestClient, **parameters: Any) -> list[list[dict[str, Any]]]:
 
 
 def test_pages_together_are_all_documents(client: TestClient) -> None:
-    found = pages(client, size=3, opening=6)
-    assert [len(page) for page in found] == [3, 1]
-    assert [document for page in found for document in page] == [
+    def told(**parameters: Any) -> list[dict[str, Any]]:
+        found = [document for page in pages(client, **parameters) for document in page]
+        assert all(document.pop("added").endswith("Z") for document in found)
+        return found
+
+    assert [len(page) for page in pages(client, size=3, opening=6)] == [3, 1]
+    assert told(size=3, opening=6) == [
         {"id": id, "characters": len(text), "opening": text[:6]} for id, text in ROSES.items()
     ]
-    assert pages(client, order="newest", opening=0) == [[{"id": id} for id in reversed(ROSES)]]
-    assert pages(client, prefix="rose-", opening=0) == [[{"id": "rose-2"}]]
+    assert told(order="newest", opening=0) == [{"id": id} for id in reversed(ROSES)]
+    assert told(prefix="rose-", opening=0) == [{"id": "rose-2"}]
 
 
 def test_a_prefix_may_be_any_text(index: neardup.Index, client: TestClient) -> None:

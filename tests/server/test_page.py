@@ -375,7 +375,7 @@ REFUSALS = [
     (422, {"error": "text has 2000000 characters; 1000000 are allowed.", "field": "text"}, "1000000 are allowed"),
     (413, {"error": "1 MiB are allowed."}, "too long for the service"),
     (503, {"error": "busy."}, "busy"),
-    (500, {"error": "the service failed; its stderr tells more under incident 12ab."}, "incident 12ab"),
+    (500, {"error": "the service failed; its log tells more under incident 12ab."}, "incident 12ab"),
     (502, {}, "status 502"),
 ]
 

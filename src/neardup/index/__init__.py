@@ -9,6 +9,7 @@
     answers    keys → candidates → verified hits
     pairs      by the batch pipeline: of all documents, and of texts with those that contain them or are part of them
     changes    documents stored, removed, admitted if new
+    retention  when documents were added, and the removal of old ones; ``ages`` reads what people write
     bulk       a whole collection at once
     upkeep     the tail becomes segments, segments are merged
     backup     a copy of it as of one moment, while it is in use

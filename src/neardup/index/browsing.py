@@ -9,6 +9,7 @@ from neardup.index.core import Core
 from neardup.index.folders import SEGMENTS
 from neardup.index.outcomes import IndexPage, IndexStatistics, ListedDocument
 from neardup.index.prepared import original_id
+from neardup.index.retention import as_text, times_of
 from neardup.index.segments import bad_pages
 from neardup.index.statements import Name, Reading
 from neardup.index.views import DamagedError, View, documents_of, names_of
@@ -47,18 +48,20 @@ def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool,
 
 def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
     """The documents of a page, as many as have some megabytes of text together, and one at least."""
+    times = [None if at is None else as_text(at) for at in times_of(reading, [name[0] for name in names])]
     if not opening:
-        return [ListedDocument(original_id(id, kind), None, None) for _, id, kind, _ in names]
+        named = zip(names, times, strict=True)
+        return [ListedDocument(original_id(id, kind), None, None, at) for (_, id, kind, _), at in named]
     listed: list[ListedDocument] = []
     nbytes = 0
-    for name in names:
+    for name, at in zip(names, times, strict=True):
         rows = reading.rows([name[0]])
         nbytes += len(rows[0][4])
         if listed and nbytes > BATCH_BYTES:
             break
         documents_of(rows, reading.path)
         text = core.sketcher.text(rows[0][4])
-        listed.append(ListedDocument(original_id(name[1], name[2]), len(text), text[:opening]))
+        listed.append(ListedDocument(original_id(name[1], name[2]), len(text), text[:opening], at))
     return listed
 
 

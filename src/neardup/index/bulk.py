@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neardup import logs
 from neardup.cutting import distinct
 from neardup.engine.fit import PassingSample
 from neardup.engine.observe import Observer
@@ -17,6 +18,7 @@ from neardup.index.database import Database
 from neardup.index.folders import appearing
 from neardup.index.outcomes import Added
 from neardup.index.prepared import EMPTY, SHORT, PreparedDocuments, of_batches, original_id
+from neardup.index.retention import note_added
 from neardup.index.segments import Keys, fresh_name, write_new
 from neardup.index.statements import State, Writing
 from neardup.inputs.reader import Reader
@@ -44,6 +46,7 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
         for batch, prepared in of_batches(core.sketcher, tasks, core.threads):
             if len(prepared):
                 load.put(writing, prepared)
+            logs.skipped(batch.faults)
             read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             observer.advance(batch.consumed)
         load.write_segment(writing)
@@ -69,6 +72,7 @@ class _Load:
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
         writing.insert(prepared.rows(self.numbers))
+        note_added(writing, self.numbers)
         self.numbers += len(prepared)
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
         self.short += int(np.count_nonzero(prepared.kinds & SHORT))

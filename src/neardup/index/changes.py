@@ -12,6 +12,7 @@ from neardup.index.answers import find_ids, hits
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
 from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_row
+from neardup.index.retention import note_added
 from neardup.index.statements import State, Writing
 from neardup.index.views import View, with_run
 from neardup.stages import postings as stage
@@ -85,7 +86,9 @@ def _put(
     has_shingles = chosen.has_shingles
     after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
     first = after.next - n
-    writing.insert(chosen.rows(first))
+    if n:
+        writing.insert(chosen.rows(first))
+        note_added(writing, first)
     if core.folder is not None:
         writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))
     run = stage.make_run(first, chosen.keys, chosen.prints, has_shingles)

@@ -68,6 +68,9 @@ def _documents(reading: Reading, observer: Observer) -> list[str]:
         faults.append(
             f"it has {count} documents, {empty} of them empty, and counts {state.documents} and {state.empty}"
         )
+    times = reading.added()  # raises where they are not as they were written
+    if times and times[-1][0] >= state.next:
+        faults.append(f"it has a time of addition for document {times[-1][0]}, and {state.next} were ever added")
     twice = _repeated_ids(reading, np.concatenate(hashes), np.concatenate(numbers))
     if twice:
         faults.append(f"{twice} ids are there more than once")

@@ -76,10 +76,12 @@ class Core:
             with database.reading() as reading:
                 _check_log(folder, last, reading.generation())  # before anything is written over
                 meta = reading.meta()
+            spec = _read_spec(meta, database.path)  # what cannot be used here is left as it is
             if lock is not None:
                 database.close()
                 database = undo.enter_context(closing(Database.open(folder, read_only=False)))
-            spec = _read_spec(meta, database.path)
+                with database.writing() as writing:
+                    writing.migrate()
             core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
             core.ask(lambda reading, view: None)
             if lock is not None:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from neardup._version import __version__
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
-from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
+from neardup.index.statements import APPLICATION, FORMATS, SCHEMA, Reading, Writing
 from neardup.params import Spec
 
 DATABASE = "index.sqlite"
@@ -79,12 +79,13 @@ class Database:
             undo.callback(database.close)
             with database.reading() as reading:
                 application = reading.connection.execute("PRAGMA application_id").fetchone()[0]
-                version = reading.connection.execute("PRAGMA user_version").fetchone()[0]
+                version = reading.format()
             if application != APPLICATION:
                 raise FormatError(f"{path} is not the database of an index, or is damaged. Restore it from a copy.")
-            if version != FORMAT:
+            if version not in FORMATS:
+                known = " and ".join(map(str, FORMATS))
                 raise FormatError(
-                    f"{path} has format {version}; this neardup reads format {FORMAT}. Use the neardup that wrote it, "
+                    f"{path} has format {version}; this neardup reads formats {known}. Use the neardup that wrote it, "
                     "or a later one."
                 )
             undo.pop_all()

@@ -137,15 +137,15 @@ class FolderLock:
 
 
 def _lock(fd: int, *, held: bool) -> None:
-    if os.name == "nt":
+    try:
+        import fcntl
+    except ImportError:  # Windows
         import msvcrt
 
         os.lseek(fd, _FAR, os.SEEK_SET)  # Windows keeps others from the bytes that are locked
         mode = msvcrt.LK_NBLCK if held else msvcrt.LK_UNLCK  # type: ignore[attr-defined, unused-ignore]
         msvcrt.locking(fd, mode, 1)  # type: ignore[attr-defined, unused-ignore]
     else:
-        import fcntl
-
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB if held else fcntl.LOCK_UN)
 
 

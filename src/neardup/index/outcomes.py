@@ -146,6 +146,18 @@ class Streamed(_Counts):
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedByAge(_Plain):
+    """What became of documents that were older than some age."""
+
+    removed: int
+    """Documents that are gone, or would be."""
+    undated: int
+    """Documents that stay since nobody knows when they were added: a neardup before 0.2 added them."""
+    before: str
+    """Those added before this time went: UTC, in ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stored(_Plain):
     """A document of the index."""
 
@@ -163,6 +175,8 @@ class ListedDocument(_Plain):
     """Of its text; None where no texts were read."""
     opening: str | None
     """The first characters of its text; None where no texts were read."""
+    added: str | None = None
+    """When it was added: UTC, in ISO 8601; None where nobody knows, as a neardup before 0.2 added it."""
 
 
 @dataclass(frozen=True, slots=True)

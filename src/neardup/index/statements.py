@@ -6,6 +6,7 @@
     tail      keys of documents that no segment covers yet, a row a batch
     segment   files of postings: first document, documents covered, name
     removed   numbers of documents that are no more and whose postings a segment or the tail still has
+    added     times of addition: a number, and when the documents from it on were added (since format 2)
 
 Values are checked when they are read: a damaged page can give a text where a number was stored. What a change means is
 in ``changes``; connections and transactions are in ``database``.
@@ -29,15 +30,22 @@ from neardup.errors import FormatError
 from neardup.inputs.source import BATCH_BYTES
 from neardup.types import I64
 
-FORMAT = 1
+FORMAT = 2
+"""Of an index that is written. One of format 1 is read as it is, and becomes one of format 2 when it is opened for
+writing: an older neardup would add documents to it without their time."""
+FORMATS = (1, FORMAT)
+"""That are read."""
 APPLICATION = 0x6E647570
 """SQLite's application id of an index: "ndup"."""
 _NAME = re.compile(r"[0-9a-f-]+\.bands")
 _MANY = 500
 """Values that one statement takes."""
+MOST_NUMBER = 2**63 - 1
+"""The largest number that SQLite keeps."""
 BLOCK = 4096
 """Documents that ``Reading.blocks`` gives at a time."""
 
+_ADDED = "CREATE TABLE added (first INTEGER PRIMARY KEY, seconds INTEGER NOT NULL, sum INTEGER NOT NULL)"
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -50,6 +58,7 @@ CREATE TABLE tail (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, keys BLOB 
                    empty BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE segment (first INTEGER PRIMARY KEY, span INTEGER NOT NULL, name TEXT NOT NULL);
 CREATE TABLE removed (number INTEGER PRIMARY KEY);
+{_ADDED};
 INSERT INTO state VALUES (1, 0, 0, 0, 0, 0);
 """
 
@@ -87,6 +96,10 @@ class State:
         return zlib.crc32(str(list(values)).encode()) if any(values) else 0  # the text that json.dumps gives, sooner
 
 
+def _added_sum(first: int, seconds: int) -> int:
+    return zlib.crc32(f"{first} {seconds}".encode())
+
+
 class Reading:
     """What can be asked inside one transaction."""
 
@@ -112,6 +125,49 @@ class Reading:
         if state.sum != sum:
             raise self._damaged("its counters")
         return state
+
+    def format(self) -> int:
+        """Version of its tables."""
+        version: int = self._execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+    def added(self, low: int = 0, high: int = MOST_NUMBER) -> list[tuple[int, int]]:
+        """Times of addition: first document, and seconds since 1970; both rise.
+
+        All, or those of the documents with numbers from ``low`` to ``high``.
+        """
+        if self.format() < 2:
+            return []
+        found = self._execute(
+            "SELECT first, seconds, sum FROM added WHERE first <= ?"
+            " AND first >= coalesce((SELECT max(first) FROM added WHERE first <= ?), 0) ORDER BY first",
+            (high, low),
+        ).fetchall()
+        for row in found:
+            self._check_added(row)
+        times = [(first, seconds) for first, seconds, _ in found]
+        if any(times[i][1] >= times[i + 1][1] for i in range(len(times) - 1)):
+            raise self._damaged("its times of addition")
+        return times
+
+    def last_added(self) -> int | None:
+        """The last time of addition; None when there is none."""
+        row = self._execute("SELECT first, seconds, sum FROM added ORDER BY first DESC LIMIT 1").fetchone()
+        if row is None:
+            return None
+        self._check_added(row)
+        return int(row[1])
+
+    def _check_added(self, row: tuple[Any, Any, Any]) -> None:
+        first, seconds, sum = row
+        if not (isinstance(first, int) and isinstance(seconds, int)) or sum != _added_sum(first, seconds):
+            raise self._damaged("its times of addition")
+
+    def count(self, low: int, high: int, flag: int) -> tuple[int, int]:
+        """Documents with numbers from ``low`` to before ``high``, and those whose kind has a flag."""
+        query = "SELECT count(*), coalesce(sum(kind & ? != 0), 0) FROM doc WHERE number >= ? AND number < ?"
+        documents, flagged = self._execute(query, (flag, low, high)).fetchone()
+        return documents, flagged
 
     def _damaged(self, what: str) -> FormatError:
         return FormatError(f"{self.path} is damaged in {what}. Restore the file from a copy.")
@@ -261,6 +317,23 @@ class Writing(Reading):
 
     def insert(self, rows: Iterable[tuple[int, str, int, int, Any]]) -> None:
         self.connection.executemany("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
+
+    def insert_added(self, first: int, seconds: int) -> None:
+        """Say when the documents from number ``first`` on were added."""
+        self._execute("INSERT INTO added VALUES (?, ?, ?)", (first, seconds, _added_sum(first, seconds)))
+
+    def delete_range(self, low: int, high: int) -> None:
+        """As ``delete``, of the documents from ``low`` to before ``high``; their times are forgotten with them."""
+        reach = (low, high)
+        self._execute("INSERT INTO removed SELECT number FROM doc WHERE number >= ? AND number < ?", reach)
+        self._execute("DELETE FROM doc WHERE number >= ? AND number < ?", reach)
+        self._execute("DELETE FROM added WHERE first >= ? AND first < ?", reach)
+
+    def migrate(self) -> None:
+        """Make a database of an earlier format one of this: no time is known of the documents that are there."""
+        if self.format() < 2:
+            self._execute(_ADDED)
+            self._execute(f"PRAGMA user_version = {FORMAT}")
 
     def insert_tail(self, row: TailRow) -> None:
         self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", row)

@@ -9,16 +9,18 @@ import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
 
 import numpy as np
 
-from neardup import params, tuning
+from neardup import logs, params, tuning
 from neardup.calls import hinted_methods
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
-from neardup.index import browsing, changes, folders
+from neardup.index import browsing, changes, folders, retention
+from neardup.index.ages import parse_age
 from neardup.index.answers import answers, find_ids
 from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
@@ -36,13 +38,14 @@ from neardup.index.outcomes import (
     IndexInfo,
     IndexPage,
     IndexStatistics,
+    RemovedByAge,
     Stored,
     Streamed,
     Verified,
 )
 from neardup.index.pairs import find_contained, find_pairs
 from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
-from neardup.index.statements import FORMAT, Reading, Row
+from neardup.index.statements import Reading, Row
 from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.upkeep import Upkeep
 from neardup.index.views import View, documents_of, names_of
@@ -281,7 +284,7 @@ class Index:
                 normalize=str(spec.normalize),
                 spec=spec.as_dict(),
                 spec_id=spec.id,
-                format=FORMAT,
+                format=reading.format(),
                 created_by=self._core.created_by,
                 generation=state.generation,
                 segments=len(view.segments),
@@ -586,6 +589,7 @@ class Index:
         total = Added()
         with closing(reader.tasks(self._core.threads)) as tasks:
             for batch, prepared in of_batches(self._core.sketcher, tasks, self._core.threads):
+                logs.skipped(batch.faults)
                 status = self._store(prepared, on_duplicate, strict=True)
                 total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
                 watching.advance(batch.consumed)
@@ -644,6 +648,33 @@ class Index:
         removed = changes.remove(self._core, names, missing)
         self._upkeep.note_change()
         return removed
+
+    def remove_older_than(self, age: str | timedelta, *, dry_run: bool = False) -> RemovedByAge:
+        """Remove all documents that were added longer ago than an age, in one transaction.
+
+        The time of a document is that of its addition to this index, to the second; a replaced document has that of
+        its new text. Documents that a neardup before 0.2 added have none: they are counted, and stay.
+
+        Args:
+            age: a number and ``s``, ``min``, ``h``, ``d`` or ``w`` (``30d``), or a timedelta; above 0.
+            dry_run: change nothing, and say how many would go.
+
+        Raises:
+            InputError: the age is none.
+
+        >>> index = Index.create()
+        >>> index.add("a", "a text that was added just now").added
+        1
+        >>> index.remove_older_than("30d").removed
+        0
+        """
+        wanted = parse_age(age)
+        if not dry_run:
+            self._need_writing()
+        told = retention.remove_older(self._core, wanted, dry_run=dry_run)
+        if told.removed and not dry_run:
+            self._upkeep.note_change()
+        return told
 
     @overload
     def add_if_new(

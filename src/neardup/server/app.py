@@ -17,15 +17,16 @@ import msgspec
 from msgspec import UNSET
 
 from neardup.pages.assets import SIDES_SCRIPTS, SIDES_STYLES, scripts, styles
-from neardup.server import openapi
+from neardup.server import access, openapi
 from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Send
 from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, options_of, query_options
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
-from neardup.server.parameters import add_options, page_options
+from neardup.server.parameters import add_options, age_limit, page_options
 from neardup.server.problems import Disconnected, Problem, problem_of
-from neardup.server.security import PAGE, PAGE_HEADERS, Gate
-from neardup.server.stream import NDJSON, Streams
+from neardup.server.security import PAGE, PAGE_HEADERS, Gate, check_may_write
+from neardup.server.stream import BYTES, NDJSON, Streams
+from neardup.server.tokens import Tokens
 from neardup.server.wire import Document, Health, Info, Query, Status, StoredDocument, check_query, check_text, read
 from neardup.server.work import WorkerPool
 
@@ -50,7 +51,7 @@ _MANY_DOCUMENT_BYTES = 1 << 24
 class Service:
     """The HTTP service of one index, an ASGI application, with the pools of threads that do its work.
 
-    The index stays the caller's to close, after ``close`` here. For token and hosts see ``Gate``.
+    The index stays the caller's to close, after ``close`` here. For tokens and hosts see ``Gate``.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class Service:
         index: Index,
         *,
         limits: ServiceLimits | None = None,
-        token: str | None = None,
+        tokens: Tokens | None = None,
         hosts: frozenset[str] | None = None,
     ) -> None:
         self.limits = limits = limits or ServiceLimits()
         self.metrics = Metrics()
         self._index = index
-        self._gate = Gate(token, hosts)
+        self._gate = Gate(tokens, hosts)
         self._is_stopping = False
         self._reading = IndexReader(index, limits)
         self._streams = Streams(limits.streams)
@@ -97,11 +98,13 @@ class Service:
         description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
         self.routes: dict[str, dict[str, Handler]] = {
             "/query": {"POST": self._query},
-            "/documents": {"GET": self._list, "POST": self._add},
+            "/documents": {"GET": self._list, "POST": self._add, "DELETE": self._remove_older},
+            "/stream": {"POST": self._stream},
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
             "/info": {"GET": self._info},
             "/statistics": {"GET": self._statistics},
             "/health": {"GET": _sender(msgspec.json.encode(Health(status="ok")))},
+            "/ready": {"GET": self._ready},
             "/metrics": {"GET": self._metrics},
             "/openapi.json": {"GET": _sender(description)},
             **{path: {"GET": _sender(page_file(path), kind, PAGE_HEADERS)} for path, kind in PAGE.items()},
@@ -135,10 +138,20 @@ class Service:
         finally:
             exchange.release()
             self.metrics.in_flight -= 1
-            # Clients may make up any method, and each would be a line of the metrics.
-            method = exchange.method if exchange.method in ("GET", "HEAD", "POST", "DELETE") else "other"
-            seconds = time.perf_counter() - exchange.started
-            self.metrics.observe(exchange.route, method, exchange.status or _GONE, seconds)
+            self._note(exchange)
+
+    def _note(self, exchange: Exchange) -> None:
+        """Count a request that is over, and tell of it in the access log."""
+        # Clients may make up any method, and each would be a line of the metrics.
+        method = exchange.method if exchange.method in ("GET", "HEAD", "POST", "DELETE") else "other"
+        status = exchange.status or _GONE
+        seconds = time.perf_counter() - exchange.started
+        self.metrics.observe(exchange.route, method, status, seconds)
+        sent = 0 if method == "HEAD" else exchange.sent
+        told = access.Access(
+            exchange.request_id, method, exchange.route, status, sent, round(1000 * seconds, 1), exchange.role
+        )
+        access.note(told)
 
     def _handler(self, exchange: Exchange) -> Handler:
         """The function for the path and the method of a request. The route is noted for the metrics."""
@@ -178,7 +191,7 @@ class Service:
         await exchange.reply(200, await self._call(lambda: self._reading.page(options)))
 
     async def _add(self, exchange: Exchange) -> None:
-        writers = self._writing()
+        writers = self._writing(exchange)
         adding = add_options(exchange)
         if _kind(exchange) == NDJSON:
             await self._streams.run(exchange, writers, adding)
@@ -193,6 +206,19 @@ class Service:
         told = Status(id=document.id, status=status, match=UNSET if match is None else match)
         await exchange.reply(201 if status == "added" else 200, msgspec.json.encode(told))
 
+    async def _stream(self, exchange: Exchange) -> None:
+        """The stream of ``POST /documents``, at a path of its own: one operation has one kind of answer there.
+
+        Programs that make clients know bytes, and not lines of JSON, so that is a name for them here.
+        """
+        writers = self._writing(exchange)
+        adding = add_options(exchange)
+        kind = _kind(exchange)
+        if kind not in (NDJSON, BYTES):
+            fault = f"Content-Type must be {NDJSON.decode()} or {BYTES.decode()}."
+            raise Problem(415, fault, field="Content-Type")
+        await self._streams.run(exchange, writers, adding, kind=kind)
+
     async def _get(self, exchange: Exchange) -> None:
         id = _id(exchange)
         stored = await self._call(lambda: self._index.get(id))
@@ -201,11 +227,16 @@ class Service:
         await exchange.reply(200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text)))
 
     async def _remove(self, exchange: Exchange) -> None:
-        writers = self._writing()
+        writers = self._writing(exchange)
         id = _id(exchange)
         if not await writers.do(REMOVAL, id, seconds=self.limits.answer_seconds):
             raise _unknown(id)
         await exchange.reply(204, b"")
+
+    async def _remove_older(self, exchange: Exchange) -> None:
+        writers = self._writing(exchange)
+        limit = age_limit(exchange)
+        await exchange.reply(200, await writers.do(None, limit, seconds=self.limits.answer_seconds))
 
     async def _info(self, exchange: Exchange) -> None:
         told = await self._call(lambda: self._index.info().as_dict())
@@ -233,7 +264,14 @@ class Service:
         }
         await exchange.reply(200, self.metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
 
-    def _writing(self) -> WorkerPool:
+    async def _ready(self, exchange: Exchange) -> None:
+        if self._is_stopping:
+            raise Problem.busy("the service is stopping.", "stopping")
+        await self._call(lambda: len(self._index))  # a thread is free, and the index can be read
+        await exchange.reply(200, msgspec.json.encode(Health(status="ok")))
+
+    def _writing(self, exchange: Exchange) -> WorkerPool:
+        check_may_write(exchange)
         if self._writers is None:
             raise Problem(403, "the index is open for reading only.", refused="read-only")
         return self._writers

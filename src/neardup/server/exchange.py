@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
+from neardup.server.access import REQUEST_ID, request_id
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
@@ -46,6 +47,12 @@ class Exchange:
         self.status: int | None = None
         """Of the answer, once it has begun."""
         self.started = time.perf_counter()
+        self.request_id = request_id(self.headers)
+        """By which the access log and the answer name it."""
+        self.role: str | None = None
+        """Of the token that it brought."""
+        self.sent = 0
+        """Bytes of the body of the answer, up to now."""
         length = self.header(b"content-length")
         self.declared = int(length) if length is not None and length.isdigit() else None
         """Bytes of the body, where the head tells."""
@@ -122,10 +129,13 @@ class Exchange:
         """Send the head of the answer; ``keep`` the connection though the body has not come to its end."""
         closing = (_CLOSE,) if self.is_last or not (self.is_read or keep) else ()
         self.status = status
-        await self._pass({"type": "http.response.start", "status": status, "headers": [*headers, *_ALWAYS, *closing]})
+        named = (REQUEST_ID, self.request_id.encode("ascii"))
+        told = [*headers, *_ALWAYS, named, *closing]
+        await self._pass({"type": "http.response.start", "status": status, "headers": told})
 
     async def write(self, body: bytes, *, more: bool = True) -> None:
         await self._pass({"type": "http.response.body", "body": body, "more_body": more})
+        self.sent += len(body)
 
     async def end(self) -> None:
         """End an answer that was sent in parts; before that, take in what is left of the body."""

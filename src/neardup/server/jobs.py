@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -83,6 +84,14 @@ class LineBatch:
     """None for a line that was too long to be held."""
 
 
+@dataclass(frozen=True, slots=True)
+class AgeLimit:
+    """Documents that were added longer ago are removed, or counted."""
+
+    age: timedelta
+    dry_run: bool
+
+
 def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
     return None if query.text is UNSET or query.with_text or query.passages else query_options(query)
@@ -149,6 +158,7 @@ class IndexReader:
                 id=document.id,
                 characters=UNSET if document.characters is None else document.characters,
                 opening=UNSET if document.opening is None else document.opening,
+                added=UNSET if document.added is None else document.added,
             )
             for document in page.documents
         ]
@@ -203,11 +213,13 @@ class IndexWriter:
         self._index, self._limits = index, limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, or one ``LineBatch``."""
+        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, one ``LineBatch`` or ``AgeLimit``."""
         if isinstance(key, AddOptions):
             return self._add(key, values)
         if key == REMOVAL:
             return self._remove(values)
+        if isinstance(values[0], AgeLimit):
+            return [encode(self._index.remove_older_than(values[0].age, dry_run=values[0].dry_run))]
         return [self._batch(values[0])]
 
     def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:

@@ -12,22 +12,31 @@ from typing import Any
 import msgspec
 
 from neardup._version import __version__
+from neardup.params import ON_DUPLICATE
 from neardup.server import wire
 from neardup.server.limits import ServiceLimits
 from neardup.server.parameters import ORDERS, PAGE_NUMBERS
 
 _TYPES = (
     *(wire.Answer, wire.Answers, wire.Chance, wire.Document, wire.Health, wire.Info, wire.LineStatus, wire.Page),
-    *(wire.ProblemBody, wire.Query, wire.Segment, wire.Statistics, wire.Status, wire.StoredDocument),
+    *(
+        wire.ProblemBody,
+        wire.Query,
+        wire.RemovedDocuments,
+        wire.Segment,
+        wire.Statistics,
+        wire.Status,
+        wire.StoredDocument,
+    ),
 )
 _REF = "#/components/schemas/{name}"
-_JSON, _NDJSON = "application/json", "application/x-ndjson"
+_JSON, _NDJSON, _BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
 _BY_ANY = (401, 421, 500, 503)
 """Problems of every operation; without a token there is no 401, and none of ``/health``."""
 _ABOUT = {
     400: "The JSON cannot be read.",
     401: "The token is missing or wrong.",
-    403: "The index is open for reading only.",
+    403: "The token, or the index, is for reading only.",
     404: "There is no such document.",
     408: "The body did not arrive in time.",
     409: "The id is there already.",
@@ -35,12 +44,13 @@ _ABOUT = {
     415: "The content type is another.",
     421: "The service was called by a name that is not its machine's.",
     422: "A value cannot be used; its field is named.",
-    500: "The service failed; its stderr tells more.",
+    500: "The service failed; its log tells more.",
     503: "Too much is at work: try again after the seconds of Retry-After.",
     504: "It was not done in time.",
     507: "The disk is full, or cannot be written.",
 }
 _FOX = {"id": "fox", "text": "the quick brown fox jumps over the lazy dog"}
+_MARK = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
 _WITH_BODY = (400, 408, 413, 415, 422)
 
 
@@ -68,10 +78,10 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     query = schemas.pop("Query")
     text = {"type": "string", "maxLength": limits.characters}
     fields: dict[str, Any] = query["properties"]
+    fields = {name: _without_default(field) for name, field in fields.items()}
     shared = {name: field for name, field in fields.items() if name not in ("text", "texts", "passages")}
     texts = {"type": "array", "items": text, "maxItems": limits.texts}
-    off = {**fields["passages"], "const": False}
-    query["anyOf"] = _kinds(threshold)
+    query |= _kinds(threshold)
     schemas["QueryText"] = {
         **query,
         "title": "QueryText",
@@ -81,33 +91,53 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     schemas["QueryTexts"] = {
         **query,
         "title": "QueryTexts",
-        "properties": {"texts": texts, **shared, "passages": off},
+        "properties": {"texts": texts, **shared},
         "required": ["texts"],
     }
     schemas["Document"]["properties"]["text"] = text
+    for name in ("marks", "query_marks"):  # generators know no arrays whose items have a place each
+        schemas["Found"]["properties"][name]["items"] = _MARK
     return dict(sorted(schemas.items()))
 
 
-def _kinds(threshold: float) -> list[dict[str, Any]]:
-    """What a query may ask for: by the threshold of the index, unchecked, the nearest, or containment."""
+def _without_default(field: dict[str, Any]) -> dict[str, Any]:
+    """A field that may be absent, its default in words: openapi-typescript takes one with a default for required."""
+    told = {name: value for name, value in field.items() if name != "default"}
+    if field.get("default") is not None:
+        told["description"] = f"{field['description']} Default: {json.dumps(field['default'])}."
+    return told
+
+
+def _kinds(threshold: float) -> dict[str, Any]:
+    """What goes together in a query: the nearest, containment, unchecked candidates, or what the threshold finds.
+
+    Conditions leave the properties what they are, so programs that make clients of them make one type of each form.
+    """
     least = {"anyOf": [{"type": "number", "minimum": threshold}, {"type": "null"}]}
-    by_bands = {"measure": {"const": "jaccard"}, "nearest": {"const": False}, "exhaustive": {"const": False}}
-    checked = {"exact": {"const": True}}
-    contained = {"measure": {"const": "containment"}, "nearest": {"const": False}, "exhaustive": {"const": False}}
-    return [
-        {"properties": {**by_bands, **checked, "threshold": least}},
-        {"properties": {**by_bands, "exact": {"const": False}, "threshold": {"type": "null"}}, "required": ["exact"]},
-        {
-            "properties": {"measure": {"const": "jaccard"}, "nearest": {"const": True}, **checked},
-            "required": ["nearest"],
-        },
-        {"properties": {**contained, **checked}, "required": ["measure"]},
-    ]
+    always: dict[str, Any] = {"exact": {"const": True}}
+    alone: dict[str, Any] = {"exhaustive": {"const": False}}
+    return _if(
+        {"nearest": {"const": True}},
+        {"properties": {"measure": {"const": "jaccard"}, **always}},
+        _if(
+            {"measure": {"const": "containment"}},
+            {"properties": {**always, **alone}},
+            _if(
+                {"exact": {"const": False}},
+                {"properties": {"threshold": {"type": "null"}, **alone}},
+                {"properties": {"threshold": least, **alone}},
+            ),
+        ),
+    )
+
+
+def _if(given: dict[str, Any], then: dict[str, Any], otherwise: dict[str, Any]) -> dict[str, Any]:
+    return {"if": {"properties": given, "required": list(given)}, "then": then, "else": otherwise}
 
 
 def _paths(limits: ServiceLimits) -> dict[str, Any]:
     forms = {"anyOf": [_ref("QueryText"), _ref("QueryTexts")]}
-    lines = {"type": "string"}
+    lines = {"type": "string", "format": "binary"}
     return {
         "/query": _operation(
             "post",
@@ -130,22 +160,40 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             ),
             **_operation(
                 "post",
-                "addDocuments",
-                "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
-                f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
+                "addDocument",
+                "Add a document. What is acknowledged is on the disk."
+                f" The body has {limits.document_bytes} bytes at most. As {_NDJSON} it is what /stream takes.",
                 {
-                    200: (
-                        "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
-                        {_JSON: _ref("Status"), _NDJSON: lines},
-                    ),
+                    200: ("It was replaced, skipped or is a near-duplicate.", {_JSON: _ref("Status")}),
                     201: ("It was added.", {_JSON: _ref("Status")}),
                 },
                 parameters=_ADDING,
-                body={_JSON: _ref("Document"), _NDJSON: lines},
-                examples={_JSON: _FOX, _NDJSON: json.dumps(_FOX) + "\n"},
+                body={_JSON: _ref("Document")},
+                examples={_JSON: _FOX},
                 problems=(*_WITH_BODY, 403, 409, 504, 507),
             ),
+            **_operation(
+                "delete",
+                "removeOldDocuments",
+                "Remove all documents that were added longer ago than an age, in one step.",
+                {200: ("They are gone, and that is on the disk.", {_JSON: _ref("RemovedDocuments")})},
+                parameters=_REMOVING,
+                problems=(403, 422, 504, 507),
+            ),
         },
+        "/stream": _operation(
+            "post",
+            "streamDocuments",
+            "Add a stream of documents, each a JSON object (Document) on a line of its own; for each comes a line back"
+            " (LineStatus), in order, as soon as it is on the disk. Read the answer while you send. A line has"
+            f" {limits.document_bytes} bytes at most; a stream has no end but its own. {_NDJSON} is taken, and given"
+            " back, just as well.",
+            {200: ("A LineStatus for each line.", {_BYTES: lines})},
+            parameters=_ADDING,
+            body={_BYTES: lines},
+            examples={_BYTES: json.dumps(_FOX) + "\n"},
+            problems=(403, 408, 415, 422),
+        ),
         "/documents/{id}": {
             "parameters": [_ID],
             **_operation(
@@ -187,6 +235,14 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             {200: ("It does.", {_JSON: _ref("Health")})},
             is_open=True,
         ),
+        "/ready": _operation(
+            "get",
+            "ready",
+            "Whether requests are answered: the index can be read, and the service does not stop. No token is needed.",
+            {200: ("They are.", {_JSON: _ref("Health")})},
+            problems=(504,),
+            is_open=True,
+        ),
         "/openapi.json": _operation(
             "get", "openapi", "This description.", {200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})}
         ),
@@ -205,13 +261,30 @@ _ADDING = [
         "name": "on_duplicate",
         "in": "query",
         "description": "When the id is there: an error (409), skip the new document, or replace the old one.",
-        "schema": {"enum": ["error", "skip", "replace"], "default": "error"},
+        "schema": {"type": "string", "enum": list(ON_DUPLICATE), "default": ON_DUPLICATE[0]},
     },
     {
         "name": "if_new",
         "in": "query",
         "description": "Add a document only if the index holds none that is like it, nor one added a moment before.",
-        "schema": {"enum": ["false", "true"], "default": "false"},
+        "schema": {"type": "boolean", "default": False},
+    },
+]
+
+_REMOVING: list[dict[str, Any]] = [
+    {
+        "name": "older_than",
+        "in": "query",
+        "required": True,
+        "description": "The age: a number and s, min, h, d or w. Documents of unknown age stay.",
+        "schema": {"type": "string", "pattern": "^[1-9][0-9]{0,7}(s|min|h|d|w)$"},
+        "example": "30d",
+    },
+    {
+        "name": "dry_run",
+        "in": "query",
+        "description": "Remove nothing, and say how many would go.",
+        "schema": {"type": "boolean", "default": False},
     },
 ]
 
@@ -242,7 +315,7 @@ _LISTING = [
         "name": "order",
         "in": "query",
         "description": "Which come first: those added first, or those added last.",
-        "schema": {"enum": list(ORDERS), "default": ORDERS[0]},
+        "schema": {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
     },
 ]
 

@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+from neardup.errors import InputError
+from neardup.index.ages import parse_age
 from neardup.params import ON_DUPLICATE
 from neardup.server.exchange import Exchange
-from neardup.server.jobs import AddOptions
+from neardup.server.jobs import AddOptions, AgeLimit
 from neardup.server.problems import Problem
 from neardup.server.wire import MOST_ID
 
@@ -25,6 +27,19 @@ def add_options(exchange: Exchange) -> AddOptions:
     given = _given(exchange, ("on_duplicate", "if_new"))
     on_duplicate = _choice(given, "on_duplicate", ON_DUPLICATE)
     return AddOptions(on_duplicate, _choice(given, "if_new", BOOLEANS) == "true")
+
+
+def age_limit(exchange: Exchange) -> AgeLimit:
+    """The parameters of ``DELETE /documents``: without an age nothing is removed."""
+    given = _given(exchange, ("older_than", "dry_run"))
+    if "older_than" not in given:
+        fault = "older_than is needed: the age from which on documents are removed, such as 30d."
+        raise Problem(422, fault, field="older_than")
+    try:
+        age = parse_age(given["older_than"])
+    except InputError as exc:
+        raise Problem(422, f"older_than: {exc}", field="older_than") from exc
+    return AgeLimit(age, _choice(given, "dry_run", BOOLEANS) == "true")
 
 
 def page_options(exchange: Exchange) -> dict[str, Any]:

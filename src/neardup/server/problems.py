@@ -1,12 +1,15 @@
 """What goes wrong, as an HTTP status and a JSON body ``{"error": …, "field"?: …}``.
 
-An unexpected error shows a client nothing but a number, under which stderr has the traceback.
+An unexpected error shows a client nothing but a number, under which the log has the traceback. What the error says
+stands there only where it is neardup's own or the system's: others quote the values that they stumbled over, which may
+be a user's text.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
-import sys
+import sqlite3
 import traceback
 
 import msgspec
@@ -14,6 +17,7 @@ import msgspec
 from neardup.errors import InputError, NeardupError, OutputError
 from neardup.shown import shown
 
+_log = logging.getLogger("neardup.server")
 RETRY_SECONDS = 1
 """What Retry-After says: queues here empty within a second, or the load is too high for good."""
 
@@ -55,7 +59,7 @@ class Disconnected(Exception):
 
 
 def problem_of(exc: Exception) -> Problem:
-    """Return the answer to an error; one that neardup did not raise on purpose is told on stderr."""
+    """Return the answer to an error; one that neardup did not raise on purpose is logged."""
     if isinstance(exc, Problem):
         return exc
     if isinstance(exc, InputError):
@@ -63,7 +67,21 @@ def problem_of(exc: Exception) -> Problem:
     if isinstance(exc, OutputError):
         return Problem(507, str(exc))
     incident = secrets.token_hex(4)
-    told = f"{exc}\n" if isinstance(exc, NeardupError) else "".join(traceback.format_exception(exc))
-    sys.stderr.write("".join(f"{shown(line)}\n" for line in f"incident {incident}: {told}".rstrip("\n").split("\n")))
-    sys.stderr.flush()
-    return Problem(500, f"the service failed; its stderr tells more under incident {incident}.", incident=incident)
+    told = str(exc) if isinstance(exc, NeardupError) else _traced(exc)
+    _log.error("%s", "\n".join(shown(line) for line in f"incident {incident}: {told}".split("\n")))
+    return Problem(500, f"the service failed; its log tells more under incident {incident}.", incident=incident)
+
+
+def _traced(exc: BaseException) -> str:
+    """The traceback of an error and of its causes, without what foreign errors say."""
+    parts = []
+    each: BaseException | None = exc
+    seen: set[int] = set()
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        kind = type(each)
+        said = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+        said += f": {each}" if isinstance(each, (NeardupError, OSError, sqlite3.Error)) else ""
+        parts.append("".join(["Traceback (most recent call last):\n", *traceback.format_tb(each.__traceback__), said]))
+        each = each.__cause__ or each.__context__
+    return "\nwhich came of this error:\n".join(parts)

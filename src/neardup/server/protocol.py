@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from neardup.server import access
 from neardup.server.problems import RETRY_SECONDS, Problem
 
 if TYPE_CHECKING:
@@ -171,7 +172,10 @@ class GuardedProtocol(H11Protocol):
             reason = {400: b"Bad Request", 408: b"Request Timeout", 503: b"Service Unavailable"}[problem.status]
             head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (problem.status, reason)
             length = b"content-length: %d\r\nconnection: close\r\n" % len(body)
+            named = access.request_id([])
+            header += b"x-request-id: %s\r\n" % named.encode("ascii")
             self.transport.write(head + length + header + b"\r\n" + body)
+            access.note(access.Access(named, "-", "-", problem.status, len(body), 0.0, None))
         self.transport.close()
 
     def _cut_off(self) -> None:

@@ -21,6 +21,7 @@ from neardup.server.jobs import warm_up
 from neardup.server.limits import ServiceLimits
 from neardup.server.protocol import GuardedProtocol
 from neardup.server.security import is_loopback
+from neardup.server.tokens import Tokens
 
 if TYPE_CHECKING:
     from neardup.index.store import Index
@@ -34,7 +35,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(
-    index: Index, *, host: str, port: int, token: str | None, limits: ServiceLimits, ready: Callable[[str], None]
+    index: Index, *, host: str, port: int, tokens: Tokens | None, limits: ServiceLimits, ready: Callable[[str], None]
 ) -> None:
     """Serve an index until SIGTERM or SIGINT tells to stop; the index stays open.
 
@@ -45,10 +46,10 @@ def serve(
     listener = _listen(host, port)
     warm_up(index)
     hosts = None
-    if token is None and is_loopback(host):
+    if tokens is None and is_loopback(host):
         named = f"[{ipaddress.IPv6Address(host)}]" if ":" in host else host
         hosts = frozenset({"localhost", "127.0.0.1", "[::1]", named.lower()})
-    service = Service(index, limits=limits, token=token, hosts=hosts)
+    service = Service(index, limits=limits, tokens=tokens, hosts=hosts)
     # What goes wrong is told by the service itself; of clients that break off uvicorn would tell at length.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = uvicorn.Config(

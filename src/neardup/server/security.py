@@ -1,4 +1,4 @@
-"""Who may ask: the bearer token, the name by which the service is called, the headers of the page.
+"""Who may ask what: the bearer token, the name by which the service is called, the headers of the page.
 
 Without a token a service listens on this machine only (the command sees to that), and answers only to names of this
 machine: a page of another site whose name resolves to 127.0.0.1 would otherwise read the index through a browser (DNS
@@ -7,16 +7,12 @@ rebinding).
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
-import os
 import re
-import stat
-from pathlib import Path
 
-from neardup.errors import InputError
 from neardup.server.exchange import Exchange, Headers
 from neardup.server.problems import Problem
+from neardup.server.tokens import READ, Tokens
 
 PAGE = {
     "/": b"text/html; charset=utf-8",
@@ -35,7 +31,7 @@ PAGE_HEADERS: Headers = (
     (b"referrer-policy", b"no-referrer"),
 )
 
-_OPEN = frozenset({*PAGE, "/health"})
+_OPEN = frozenset({*PAGE, "/health", "/ready"})
 """Paths that need no token: they tell nothing of the index."""
 _HOST = re.compile(rb"(\[[^\[\]]*\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::([0-9]{0,5}))?")
 """A name or an address, and a port (RFC 9110, section 7.2). Names of users have no place in it."""
@@ -52,48 +48,41 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def read_token(path: str | os.PathLike[str]) -> tuple[str, str | None]:
-    """The token in a file, and a warning when others can read the file."""
-    file = Path(path)
-    try:
-        token = file.read_text(encoding="utf-8").strip()
-        mode = stat.S_IMODE(file.stat().st_mode)
-    except (OSError, UnicodeDecodeError) as exc:
-        told = exc.strerror if isinstance(exc, OSError) and exc.strerror else "it is no text"
-        raise InputError(f"the token file {file} cannot be read: {told}.") from exc
-    if not token:
-        raise InputError(f"the token file {file} is empty. Write a long random word into it.")
-    if not token.isascii() or not token.isprintable() or " " in token:
-        raise InputError(f"the token file {file} holds more than one word of plain ASCII. Write one line into it.")
-    if os.name == "posix" and mode & 0o077:
-        return token, f"others can read the token file {file} (mode {mode:03o}): chmod 600 it."
-    return token, None
-
-
 class Gate:
-    """Lets requests in that bring the ``token``, if there is one, and call the service by one of ``hosts``, if any."""
+    """Lets requests in that bring one of the ``tokens``, if there are any, and call the service by one of ``hosts``,
+    if any."""
 
-    def __init__(self, token: str | None, hosts: frozenset[str] | None) -> None:
-        self._token = None if token is None else token.encode()
+    def __init__(self, tokens: Tokens | None, hosts: frozenset[str] | None) -> None:
+        self._tokens = tokens
         self._hosts = None if hosts is None else frozenset(name.encode() for name in hosts)
 
     def check(self, exchange: Exchange) -> None:
-        """Raise Problem for a request that may not pass: 400 for a malformed Host, 421 another name, 401 no token."""
+        """Note the role of a request, and raise Problem for one that may not pass: 400 for a malformed Host, 421
+        another name, 401 no token."""
         name = _name([value for key, value in exchange.headers if key == b"host"])
         if name is None:
             raise Problem(400, "Host must be one name or address, and may have a port.", field="Host", refused="host")
         if self._hosts is not None and name not in self._hosts:
             fault = "the service answers to the names of its own machine only, such as localhost and 127.0.0.1."
             raise Problem(421, fault, field="Host", refused="host")
-        if self._token is None or exchange.path in _OPEN:
+        if self._tokens is None:
             return
         kind, _, given = (exchange.header(b"authorization") or b"").partition(b" ")
-        # Compared in constant time, and always: how long it takes must not tell what was right.
-        is_right = hmac.compare_digest(given.strip(), self._token)
-        if kind.lower() != b"bearer" or not is_right:
+        role = self._tokens.role(given.strip())
+        if kind.lower() == b"bearer":
+            exchange.role = role
+        if exchange.role is None and exchange.path not in _OPEN:
             challenge = (b"www-authenticate", b'Bearer realm="neardup"')
             fault = "a token is needed: send the header Authorization: Bearer TOKEN."
             raise Problem(401, fault, headers=(challenge,), refused="token")
+
+
+def check_may_write(exchange: Exchange) -> None:
+    """Raise Problem: 403 for a request whose token is for reading."""
+    if exchange.role == READ:
+        challenge = (b"www-authenticate", b'Bearer realm="neardup", error="insufficient_scope"')
+        fault = "the token is for reading. Send one with the role write to change the index."
+        raise Problem(403, fault, headers=(challenge,), refused="role")
 
 
 def _name(hosts: list[bytes]) -> bytes | None:

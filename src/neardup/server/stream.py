@@ -19,7 +19,7 @@ from neardup.server.problems import Problem, problem_of
 from neardup.server.wire import LineStatus
 from neardup.server.work import WorkerPool
 
-NDJSON = b"application/x-ndjson"
+NDJSON, BYTES = b"application/x-ndjson", b"application/octet-stream"
 _PAUSE = 0.005
 """Seconds without a byte after which the lines that are there become a batch."""
 _LATEST = 0.1
@@ -41,13 +41,13 @@ class Streams:
         """Have every stream end after the lines that have arrived. Called on the event loop."""
         self._stopping.set()
 
-    async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions) -> None:
-        """Work off the stream that is the body of a request."""
+    async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, *, kind: bytes = NDJSON) -> None:
+        """Work off the stream that is the body of a request; ``kind`` is the media type of the answer."""
         if self.open >= self._most:
             raise Problem.busy(f"{self.open} streams are open already. Try again later.", "streams")
         self.open += 1
         try:
-            await _Stream(exchange, writers, adding, self._stopping).run()
+            await _Stream(exchange, writers, adding, self._stopping, kind).run()
         finally:
             self.open -= 1
 
@@ -97,8 +97,11 @@ class _Lines:
 class _Stream:
     """One stream, from its first byte to its last status."""
 
-    def __init__(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, stopping: asyncio.Event) -> None:
+    def __init__(
+        self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, stopping: asyncio.Event, kind: bytes
+    ) -> None:
         self._exchange, self._writers, self._adding, self._stopping = exchange, writers, adding, stopping
+        self._kind = kind
         self._limits = exchange.limits
         self._lines = _Lines(self._limits.document_bytes)
         self._next = 1
@@ -188,7 +191,7 @@ class _Stream:
 
     async def _write(self, told: bytes) -> None:
         if self._exchange.status is None:
-            await self._exchange.begin(200, [(b"content-type", NDJSON)], keep=True)
+            await self._exchange.begin(200, [(b"content-type", self._kind)], keep=True)
         await self._exchange.write(told)
 
 

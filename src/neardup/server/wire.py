@@ -129,12 +129,25 @@ class StoredDocument(Struct, kw_only=True):
     text: str
 
 
+_TIME = "UTC, to the second; absent where nobody knows, as a neardup before 0.2 added the document."
+Time = Annotated[str, Meta(description=_TIME, extra_json_schema={"format": "date-time"})]
+
+
+class RemovedDocuments(Struct, kw_only=True):
+    """What became of documents that were older than some age."""
+
+    removed: Annotated[int, Meta(ge=0, description="Documents that are gone, or with dry_run would be.")]
+    undated: Annotated[int, Meta(ge=0, description="Documents that stay: nobody knows when they were added.")]
+    before: Annotated[str, Meta(description="Those added before went.", extra_json_schema={"format": "date-time"})]
+
+
 class ListedDocument(Struct, kw_only=True):
     """A document of a page."""
 
     id: OutId
     characters: Annotated[int, Meta(ge=0, description="Of the whole text.")] | UnsetType = UNSET
     opening: Annotated[str, Meta(description="The first characters of the text.")] | UnsetType = UNSET
+    added: Time | UnsetType = UNSET
 
 
 class Page(Struct, kw_only=True):
@@ -147,7 +160,7 @@ class Page(Struct, kw_only=True):
 
 
 class Health(Struct, kw_only=True):
-    """The service answers."""
+    """The service answers, or is ready."""
 
     status: Literal["ok"]
 
@@ -195,7 +208,7 @@ class ProblemBody(Struct, kw_only=True):
 
     error: str
     field: Annotated[str, Meta(description="Of the body, or the parameter.")] | UnsetType = UNSET
-    incident: Annotated[str, Meta(description="Under which stderr of the service tells more.")] | UnsetType = UNSET
+    incident: Annotated[str, Meta(description="Under which the log of the service tells more.")] | UnsetType = UNSET
 
 
 T = TypeVar("T", Query, Document)

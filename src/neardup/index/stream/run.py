@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, BinaryIO
 
+from neardup import logs
 from neardup.errors import InputError
 from neardup.index.outcomes import Streamed
 from neardup.index.stream.admitting import OpenIndex, admit, steps, texts_of
@@ -66,6 +67,7 @@ class DedupStream:
     def take(self, chunk: Chunk) -> Iterator[Streamed]:
         """Read a chunk of lines, add its new documents, and let their lines through; yields after each step."""
         batch, lines = chunk.reader.read(chunk)
+        logs.skipped(batch.faults)
         self.done += Streamed(len(batch.documents), bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
         texts = texts_of(batch.documents, item=self._reading.item)
         for part, step in steps(self._index, names_of(batch), texts, made=batch.ids is None):

@@ -62,8 +62,9 @@
     const place = `${method}-${path}`.replace(/\W+/g, "-");
     const inputs = parameters.map((one) => {
       const id = `${place}-${one.name}`;
-      const value = one.schema.enum
-        ? make("select", { id }, ...[...(one.required ? [] : [""]), ...one.schema.enum].map((word) => make("option", { value: word }, word)))
+      const words = one.schema.enum ?? (one.schema.type === "boolean" ? ["false", "true"] : null);
+      const value = words
+        ? make("select", { id }, ...[...(one.required ? [] : [""]), ...words].map((word) => make("option", { value: word }, word)))
         : make("input", { type: "text", id, autocomplete: "off", spellcheck: "false" });
       return { one, value, label: make("label", { for: id }, one.name) };
     });
