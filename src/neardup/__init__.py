@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         IndexPage,
         IndexStatistics,
         ListedDocument,
+        RemovedByAge,
         Stored,
         Streamed,
         Verified,
@@ -60,9 +61,9 @@ if TYPE_CHECKING:
     from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
     from neardup.tasks.passages.outcome import PassagePage, RepeatedPassages
     from neardup.tasks.passages.public import passages
-    from neardup.tasks.passages.summary import PassageSummary
     from neardup.tasks.plan.outcome import Plan
     from neardup.tasks.plan.public import plan
+    from neardup.tasks.repeats.summary import PassageSummary
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.public import report
     from neardup.tasks.tune.outcome import AskedPair, Tuned
@@ -104,6 +105,7 @@ __all__ = [
     "PassedOver",
     "Plan",
     "Preset",
+    "RemovedByAge",
     "RepeatedPassages",
     "Reported",
     "Result",
@@ -147,7 +149,7 @@ _HOME = {
     "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
     "tasks.passages.outcome": ("PassagePage", "RepeatedPassages"),
     "tasks.passages.public": ("passages",),
-    "tasks.passages.summary": ("PassageSummary",),
+    "tasks.repeats.summary": ("PassageSummary",),
     "tasks.plan.public": ("plan",),
     "tasks.report.public": ("report",),
     "tasks.tune.outcome": ("AskedPair", "Tuned"),
@@ -178,6 +180,7 @@ _HOME = {
         "IndexPage",
         "IndexStatistics",
         "ListedDocument",
+        "RemovedByAge",
         "Stored",
         "Streamed",
         "Verified",

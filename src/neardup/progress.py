@@ -1,18 +1,20 @@
-"""What is seen on stderr while a search runs: a bar on a terminal, else a plain line now and then.
+"""What is seen on stderr while a search runs, and what is logged: a bar on a terminal, else a plain line now and then.
 
-Here: two observers, which only draw. What a stage is and when it advances is the engine's business; the bar of a
+Here: observers, which only draw or log. What a stage is and when it advances is the engine's business; the bar of a
 notebook is in ``watching``.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from neardup import logs
 from neardup.engine.observe import Observer, Silent
 from neardup.shown import duration, megabytes, shown
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 10.0
 """How often a line is written when stderr is no terminal."""
+LOG_SECONDS = 60.0
+"""How often a stage is logged that takes longer."""
 
 _LABELS = {
     "read": "reading and sketching",
@@ -117,10 +121,104 @@ def _amount(done: int, total: int | None, unit: str) -> str:
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}".strip()
 
 
+class StageLog:
+    """Logs each stage when it begins and when it ends, each note, and once a minute how far a stage is."""
+
+    is_logged = True
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock`` is for tests."""
+        self._clock = clock
+        self._name: str | None = None
+        self._unit, self._done = "", 0
+        self._total: int | None = None
+        self._began = self._told = clock()
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        self.end()
+        self._name, self._unit, self._total, self._done = name, unit, total, 0
+        self._began = self._told = self._clock()
+        self._log("began", f"{_LABELS.get(name, name)}: begins", total=total)
+
+    def advance(self, amount: int) -> None:
+        self._done += amount
+        if self._clock() - self._told >= LOG_SECONDS:
+            self._told = self._clock()
+            self._log("progress", "", done=self._done, total=self._total, seconds=self._seconds())
+
+    def note(self, message: str) -> None:
+        logs.RUN.warning("%s", message, extra=logs.fields(event="note"))
+
+    def end(self, *, is_broken: bool = False) -> None:
+        """The stage at work ends, because it is done or because the run fails."""
+        if self._name is not None:
+            event = "broken" if is_broken else "ended"
+            self._log(event, "broken off after " if is_broken else "", done=self._done, seconds=self._seconds())
+        self._name = None
+
+    def _seconds(self) -> float:
+        return round(self._clock() - self._began, 4)
+
+    def _log(self, event: str, told: str, *, total: int | None = None, **facts: Any) -> None:
+        name = str(self._name)
+        if event != "began":
+            amount = _amount(self._done, total, self._unit)
+            told = f"{_LABELS.get(name, name)}: {told}{', '.join(filter(None, (amount, duration(self._seconds()))))}"
+        known = {"unit": self._unit or None, "total": total}
+        shown_facts = {key: value for key, value in {**known, **facts}.items() if value is not None}
+        logs.RUN.info("%s", told, extra=logs.fields(event=f"stage_{event}", stage=name, **shown_facts))
+
+
+class Both:
+    """Passes everything on to two observers."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._each = (first, second)
+        self.is_logged = is_logged(first) or is_logged(second)
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        for one in self._each:
+            one.stage(name, total, unit)
+
+    def advance(self, amount: int) -> None:
+        for one in self._each:
+            one.advance(amount)
+
+    def note(self, message: str) -> None:
+        for one in self._each:
+            one.note(message)
+
+
+def is_logged(observer: Any) -> bool:
+    """Whether what an observer is told goes to the log already."""
+    return bool(getattr(observer, "is_logged", False))
+
+
+@contextmanager
+def logging_too(observer: Observer) -> Iterator[Observer]:
+    """An observer that logs too, where anybody listens to what ``neardup.run`` has to say."""
+    if is_logged(observer) or not logs.RUN.isEnabledFor(logging.INFO):
+        yield observer
+        return
+    log = StageLog()
+    try:
+        yield Both(observer, log)
+    except BaseException:
+        log.end(is_broken=True)
+        raise
+    log.end()
+
+
 @contextmanager
 def observer(*, quiet: bool) -> Iterator[Observer]:
-    """Yield the observer that suits stderr; a bar is wiped away when the block ends."""
-    if quiet or sys.stderr is None:
+    """Yield the observer that suits stderr, and logs too; a bar is wiped away when the block ends."""
+    with _drawing(quiet=quiet) as drawn, logging_too(drawn) as watching:
+        yield watching
+
+
+@contextmanager
+def _drawing(*, quiet: bool) -> Iterator[Observer]:
+    if quiet or sys.stderr is None or logs.has_stderr():
         yield Silent()
     elif not sys.stderr.isatty():
         yield Lines(sys.stderr)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import html
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from neardup.engine.observe import Observer
+from neardup import logs
+from neardup.engine.observe import Observer, Silent
 from neardup.kernels.announce import told
-from neardup.progress import Lines, observer
+from neardup.progress import Both, Lines, is_logged, logging_too, observer
 from neardup.shown import shown
 
 NOTEBOOK_SECONDS = 0.2
@@ -62,25 +64,6 @@ class NotebookBar(Lines):
         self._handle.update({"text/plain": "\n".join(plain), "text/html": "<br>".join(rich)}, raw=True)
 
 
-class Both:
-    """Passes everything on to two observers."""
-
-    def __init__(self, first: Observer, second: Observer) -> None:
-        self._each = (first, second)
-
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        for one in self._each:
-            one.stage(name, total, unit)
-
-    def advance(self, amount: int) -> None:
-        for one in self._each:
-            one.advance(amount)
-
-    def note(self, message: str) -> None:
-        for one in self._each:
-            one.note(message)
-
-
 def watched(function: Callable[P, T]) -> Callable[P, T]:
     """Give a function that takes ``observer`` its ``progress=True``: a bar while it works, and nothing otherwise.
 
@@ -90,14 +73,29 @@ def watched(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def call(*args: P.args, **given: P.kwargs) -> T:
-        if not given.get("progress"):
-            return function(*args, **given)
-        with _python_observer() as bar, told(bar.note):
-            own: Any = given.get("observer")
-            given.update(progress=False, observer=bar if own is None else Both(bar, own))
-            return function(*args, **given)
+        own: Any = given.get("observer")
+        listens = not is_logged(own) and logs.RUN.isEnabledFor(logging.INFO)
+        with ExitStack() as stack:
+            if given.get("progress"):
+                bar = stack.enter_context(_python_observer())
+                stack.enter_context(told(bar.note))
+                own = bar if own is None else Both(bar, own)
+                given.update(progress=False, observer=own)
+            if listens:
+                given["observer"] = stack.enter_context(logging_too(own or Silent()))
+            made = function(*args, **given)
+        if listens:
+            _log_summary(made)
+        return made
 
     return call
+
+
+def _log_summary(made: Any) -> None:
+    summary: Any = getattr(made, "summary", None)
+    if hasattr(summary, "as_dict"):
+        facts = logs.fields(event="summary", summary=logs.counts(summary.as_dict()))
+        logs.RUN.info("%r", summary, extra=facts)
 
 
 @contextmanager

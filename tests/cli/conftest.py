@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests import warm
 
+import neardup
 from neardup.cli import main
 from neardup.params import Bands, Normalize, Shingle, Spec
 from neardup.session import Run
@@ -75,7 +76,7 @@ SUMMARY: dict[str, Any] = {
     "choice": None,
     "spec": SPEC.as_dict(),
     "spec_id": SPEC.id,
-    "version": "0.1.0",
+    "version": neardup.__version__,
 }
 
 

@@ -81,6 +81,7 @@ OF_TYPE = {
     "seconds": ["2.5"],
     "kind": ["essays"],
     "pipeline": ["c4"],
+    "age": ["36h"],
 }
 """Values for options whose types are ours, one of which each of them takes."""
 
@@ -99,6 +100,11 @@ def words_for(param: click.Parameter) -> list[str]:
     return [f"{max(param.opts, key=len)}={value}"] * (2 if many else 1)
 
 
+def one(param: click.Argument) -> str:
+    """A value of an argument, an odd one where any will do."""
+    return str(param.type.choices[0]) if isinstance(param.type, click.Choice) else "-in"
+
+
 def takes(param: click.Parameter, value: str) -> bool:
     try:
         param.type.convert(value, param, None)
@@ -112,7 +118,7 @@ def test_every_option_and_argument_survives_being_saved_and_read(words: tuple[st
     command = COMMANDS[words]
     saved = tmp_path / "run.toml"
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
-    plain = [each for param in arguments for each in ([f"{param.name} 1", "-2"] if param.nargs == -1 else ["-in"])]
+    plain = [each for param in arguments for each in ([f"{param.name} 1", "-2"] if param.nargs == -1 else [one(param)])]
     required = [
         word
         for param in command.params

@@ -16,7 +16,7 @@ import pytest
 from click.testing import Result
 from tests.cli.conftest import PAIRS, SPEC
 
-from neardup import session
+from neardup import __version__, session
 from neardup.errors import InputError, SpoolError
 from neardup.params import RunOptions
 from neardup.types import Fault
@@ -36,6 +36,43 @@ def test_the_last_line_of_stderr_says_what_was_written_where_and_how_long_it_too
     assert neardup_find().stderr.splitlines()[-1] == "neardup: 2 pairs in 0.80 s"
     last = neardup_find("-o", "pairs.csv", "--clusters", "clusters.csv").stderr.splitlines()[-1]
     assert last == "neardup: 2 pairs in 0.80 s; pairs.csv and clusters.csv written"
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("0.6", 3), ("0.99", 0)])
+def test_a_check_has_an_exit_code_of_its_own_when_a_pair_is_found(
+    threshold: str, code: int, tmp_path: Path, command: Any
+) -> None:
+    for name, text in (
+        ("a.md", "a river that runs to the sea"),
+        ("b.md", "a river that runs to the lake"),
+        ("c.md", "no"),
+    ):
+        (tmp_path / name).write_text(text)
+    done = command("find", ".", "-t", threshold, "--check", "--quiet", cwd=tmp_path)
+    assert done.returncode == code
+    assert ("./a.md  ./b.md" in done.stdout) == (code == 3)
+
+
+@pytest.mark.parametrize(
+    ("more", "format_"), [((), "id_a  id_b  similarity"), (("--format", "jsonl"), '{"id_a": "a"'), (("--json",), "{")]
+)
+def test_a_check_lists_pairs_for_people_unless_it_is_told_otherwise(
+    neardup_find: Cli, more: tuple[str, ...], format_: str
+) -> None:
+    result = neardup_find("--check", *more)
+    assert result.exit_code == 3
+    assert result.stdout.startswith(format_)
+
+
+@pytest.mark.parametrize("other", ["--dry-run", "--collapse-exact"])
+def test_a_check_is_refused_where_pairs_would_not_be_seen(neardup_find: Cli, other: str) -> None:
+    result = neardup_find("--check", other)
+    assert result.exit_code == 2
+    assert other in result.stderr
+
+
+def test_a_check_that_fails_for_another_reason_has_not_the_code_of_pairs(tmp_path: Path, command: Any) -> None:
+    assert command("find", "absent/", "--check", cwd=tmp_path).returncode == 1
 
 
 def test_nothing_of_the_summary_is_told_twice(neardup_find: Cli) -> None:
@@ -178,7 +215,7 @@ def test_an_unexpected_error_asks_for_a_report_and_hides_the_traceback(neardup_f
     search.error = ZeroDivisionError("division by zero")
     result = neardup_find("-o", "pairs.csv")
     assert result.exit_code == 1
-    assert "unexpected ZeroDivisionError: division by zero. This is a fault in neardup 0.1.0" in result.stderr
+    assert f"unexpected ZeroDivisionError: division by zero. This is a fault in neardup {__version__}" in result.stderr
     assert "--verbose" in result.stderr
     assert "Traceback" not in result.stderr
     assert not Path("pairs.csv").exists()
@@ -307,7 +344,7 @@ def test_another_version_cannot_go_on(neardup_find: Cli, search: Any, monkeypatc
     monkeypatch.setattr(session, "__version__", "9.9")
     result = neardup_find("--workdir", "work", "--resume")
     assert result.exit_code == 1
-    assert 'version is "9.9" and was "0.1.0"' in result.stderr
+    assert f'version is "9.9" and was "{__version__}"' in result.stderr
 
 
 def test_a_folder_of_other_files_is_no_workdir(neardup_find: Cli, search: Any, tmp_path: Path) -> None:

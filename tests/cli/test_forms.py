@@ -21,7 +21,7 @@ from neardup.params import (
     RunOptions,
     SearchOptions,
 )
-from neardup.tasks.passages.selection import Selection
+from neardup.tasks.repeats.selection import Selection
 from neardup.tasks.report.wanted import Wanted
 
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
@@ -46,11 +46,12 @@ OWN = {
 }
 """Parameters that both doors have and that are of one task: no field of a form."""
 OF_THE_COMMAND = {
-    "find": {"output", "clusters", "format", "audit", "dry_run", "plot", *ClusterOptions.names()},
+    "find": {"output", "clusters", "format", "audit", "check", "dry_run", "plot", *ClusterOptions.names()},
     "dedup": {"removed", "dry_run", "cuts", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
-    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "second_pass", "report"},
+    "passages": {"output", "cut", "snap", "min_cut", "min_left", "spans", "cuts", "second_pass", "report"}
+    | {*ClusterOptions.names()},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
 """Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""
@@ -82,7 +83,14 @@ def test_each_parameter_is_a_field_with_the_same_default_or_of_its_task(name: st
 
 @pytest.mark.parametrize("name", OWN)
 def test_each_parameter_has_its_option_and_each_option_its_parameter(name: str) -> None:
-    here = OF_THE_COMMAND.get(name, set()) | {*Voice.names(), "config", "save_config"}
+    here = OF_THE_COMMAND.get(name, set()) | {
+        *Voice.names(),
+        "config",
+        "save_config",
+        "log_level",
+        "log_format",
+        "log_file",
+    }
     only_python = {"observer", "progress", "block"} | OF_PYTHON.get(name, set())
     assert set(of_command(name)) - here == set(of_python(name)) - only_python - here
 

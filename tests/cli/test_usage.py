@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import neardup
 from neardup.cli import main, options
 from neardup.inputs.columns import ID_NAMES, TEXT_NAMES
 from neardup.outputs.write import OUTPUT_FORMATS
@@ -138,7 +139,7 @@ def test_every_option_has_help_and_a_stated_default(name: str) -> None:
 
 def test_version() -> None:
     result = CliRunner().invoke(main, ["--version"], prog_name="neardup")
-    assert result.stdout.split() == ["neardup", "0.1.0"]
+    assert result.stdout.split() == ["neardup", neardup.__version__]
 
 
 def test_the_choices_of_the_options_are_those_of_the_library() -> None:

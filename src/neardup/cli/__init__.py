@@ -35,15 +35,18 @@ _OBJECTS = 200_000
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
     "compare": ("neardup.cli.compare", "Compare two texts: every measure, and what they share."),
+    "completion": ("neardup.cli.completion", "Print the script that makes a shell complete neardup."),
     "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each was removed."),
     "demo": ("neardup.cli.demo", "Find and report on a small collection that comes with neardup."),
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
     "figures": ("neardup.cli.figures", "Draw what the method does on a collection."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
     "index": ("neardup.cli.index", "Keep a collection that grows: add, remove, query documents."),
+    "man": ("neardup.cli.man", "Print a page of the manual, or write all of them."),
     "passages": ("neardup.cli.passages", "Find passages that stand at several places, and cut the copies."),
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
     "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),
+    "schema": ("neardup.cli.schema", "Print the JSON Schema of answers, of the config file and of specs."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
     "tune": ("neardup.cli.tune", "Find settings by asking which pairs are duplicates."),
     "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),
@@ -58,6 +61,11 @@ WRITTEN = "neardup.written"
 """Key in the context's ``meta``: the outputs that are complete already, for the message on Ctrl-C."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of a file that takes no more."""
+TYPED = "neardup.typed"
+"""Key in the context's ``meta``, while a shell completes: the words before the one at hand. Click has not parsed them
+all, for the option at hand has no value yet."""
+LOGGED = "neardup.logged"
+"""Key in the context's ``meta``: the log of the run (``logged.Log``), where there is one."""
 WORK = "neardup.work"
 """Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed, and what tells
 whether it has."""
@@ -70,29 +78,37 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, registry: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self._registry = registry
+        self.registry = registry
+        """Name of each command, the module that has it, and its line in the help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self._registry)
+        return sorted(self.registry)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._registry:
+        if cmd_name not in self.registry:
             return None
-        module = importlib.import_module(self._registry[cmd_name][0])
+        module = importlib.import_module(self.registry[cmd_name][0])
         found: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._registry[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, self.registry[name][1]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Offer the commands without importing them, and the options."""
+        from neardup.cli.completing import offered
+
+        names = [(name, self.registry[name][1]) for name in self.list_commands(ctx)]
+        return [*offered(names, incomplete), *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first argument names, or say which one is near."""
-        if args and not args[0].startswith("-") and args[0] not in self._registry:
-            near = did_you_mean(args[0], self._registry) or f" Known are {', '.join(sorted(self._registry))}."
+        if args and not args[0].startswith("-") and args[0] not in self.registry:
+            near = did_you_mean(args[0], self.registry) or f" Known are {', '.join(sorted(self.registry))}."
             ctx.fail(f"No such command {args[0]!r}.{near}")
         return super().resolve_command(ctx, args)
 
@@ -116,6 +132,17 @@ class Commands(LazyGroup):
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and log its failure where there is a log."""
+        try:
+            return self._invoke(ctx)
+        except click.ClickException as exc:
+            if (log := ctx.meta.get(LOGGED)) is not None:
+                log.failed(exc.format_message(), exc.exit_code)
+                if log.is_alone:
+                    exc.show = lambda file=None: None  # type: ignore[method-assign]
+            raise
+
+    def _invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
         try:
             with _listening(), safe_usage(), told(lambda message: say(f"neardup: {message}")):
@@ -209,7 +236,10 @@ def stop_now(ctx: click.Context) -> NoReturn:
     ending = f"complete before that: {', '.join(written)}" if written else "nothing written"
     on_its_line = [""] if sys.stderr is not None and sys.stderr.isatty() else []  # after the ^C of the terminal
     left = _work_left(ctx)
-    say(*on_its_line, f"interrupted, {ending}", *([left] if left else []))
+    if (log := ctx.meta.get(LOGGED)) is not None:
+        log.failed(". ".join(filter(None, (f"interrupted, {ending}", left))), 130)
+    if log is None or not log.is_alone:
+        say(*on_its_line, f"interrupted, {ending}", *([left] if left else []))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -241,5 +271,6 @@ def main() -> None:
     """Find the near-duplicates of a collection of texts, or of any sets.
 
     Every reported pair has its exact Jaccard similarity, and a pair at the threshold is found with the
-    promised probability. `neardup COMMAND --help` shows the options of a command.
+    promised probability. `neardup COMMAND --help` shows the options of a command. Each of them can be set
+    by a variable of the environment too, such as NEARDUP_FIND_THRESHOLD; what is typed wins.
     """

@@ -1,8 +1,8 @@
 """A run in a file: options of a command that stand in the TOML file of ``--config``, as though they had been typed.
 
-A file is read only when it is named. Each value goes through the type of its option, so it is checked as a typed one
-is, in the same words; which options exclude each other is then the business of the command. Writing such a file is in
-``config_save``.
+What is typed wins over the environment (``environment``), and this over the file. A file is read only when it is
+named. Each value goes through the type of its option, so it is checked as a typed one is, in the same words; which
+options exclude each other is then the business of the command. Writing such a file is in ``config_save``.
 """
 
 from __future__ import annotations
@@ -17,22 +17,27 @@ from typing import Any
 
 import click
 
-from neardup.cli import LazyGroup
+from neardup.cli import LOGGED, TYPED, LazyGroup, environment, logged
 from neardup.cli.options import YES, Command
 from neardup.cli.toml import as_toml
+from neardup.cli.voice import say
 from neardup.errors import did_you_mean
 from neardup.params.presets import PIPELINES, PRESETS, preset_options
 from neardup.shown import shown
 
 READ = "neardup.config"
 """Key in the context's ``meta``: the name of the file that was read, and the parameters that it gave."""
+SURROUNDED = "neardup.environment"
+"""Key in the context's ``meta``: the parameters that the environment gave, each with its variable."""
 GIVEN = "neardup.given"
 """Key in the context's ``meta``: the parameters that were given to the command that is called, as they were typed."""
 _FILES = ("config", "save_config")
-_COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
+COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
 """Options whose value is several with commas between: in a file it may be a list."""
 _ALONE = frozenset({"exact", "with-text"})
 """Options that take a value or none."""
+_OF_FILES = frozenset({"FILE", "OUTPUT", "PAGE", "KEYFILE", "DIR"})
+"""What the help calls values that name a file or a folder."""
 MOST_FAULTS = 50
 """Faults that are told of one file; the others are counted."""
 _PROJECT = ("tool", "neardup")
@@ -42,8 +47,8 @@ _PROJECT = ("tool", "neardup")
 class ConfigError(click.UsageError):
     """What is wrong in a file, a line for each fault."""
 
-    def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__(" ".join(faults))
+    def __init__(self, faults: Sequence[str], ctx: click.Context | None = None) -> None:
+        super().__init__(" ".join(faults), ctx)
         self._faults = faults
 
     def format_message(self) -> str:
@@ -55,10 +60,14 @@ class ConfiguredCommand(Command):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
+        for param in self.params:
+            if param.type is click.STRING and param.metavar in _OF_FILES:
+                param.type = click.Path(allow_dash=True)  # still a text, that a shell completes as the name of a file
         self.params.append(
             click.Option(
                 ["--config"],
                 metavar="FILE",
+                type=click.Path(),
                 expose_value=False,
                 help="TOML file with options of this command, by their long names, and inputs. What is typed beside it"
                 " wins. No file is read that is not named.  [default: none]",
@@ -68,10 +77,12 @@ class ConfiguredCommand(Command):
             click.Option(
                 ["--save-config"],
                 metavar="FILE",
+                type=click.Path(),
                 expose_value=False,
                 help="Write this run to a file for --config, before the work begins.  [default: none is written]",
             )
         )
+        self.params.extend(logged.log_options())
 
     def make_parser(self, ctx: click.Context) -> Any:
         """The parser of the command line, to whose findings those of the file are added."""
@@ -79,32 +90,81 @@ class ConfiguredCommand(Command):
         parse_words = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
+            if ctx.resilient_parsing:
+                ctx.meta[TYPED] = [*args]
             given, rest, order = parse_words(args)
-            file = given.get("config")
             typed = [param for param in order if _is_given(given, param)]
-            if isinstance(file, str) and not any("--help" in param.opts for param in typed):
-                read = _read(ctx, file, {*(param.name for param in typed), *_of_preset(given.get("preset"))})
-                for param in self.params:
-                    if param.name in read:
-                        given[param.name] = read[param.name]
-                        order.append(param)
-                ctx.meta[READ] = (file, sorted(read))
+            if not ctx.resilient_parsing and not any("--help" in param.opts for param in typed):
+                names: set[str | None] = {param.name for param in typed}
+                self._add(given, order, _of_environment(ctx, names | _of_preset(given.get("preset"))))
+                names.update(ctx.meta[SURROUNDED])
+                if isinstance(file := given.get("config"), str):
+                    read = _read(ctx, file, names | _of_preset(given.get("preset")))
+                    self._add(given, order, read)
+                    ctx.meta[READ] = (file, sorted(read))
             ctx.meta[GIVEN] = {param.name: given[param.name] for param in self.params if _is_given(given, param)}
             return given, rest, order
 
         parser.parse_args = parse_args  # type: ignore[method-assign]
         return parser
 
+    def _add(self, given: dict[str, Any], order: list[click.Parameter], read: Mapping[str, Any]) -> None:
+        """Add values to what the parser has found."""
+        for param in self.params:
+            if param.name in read:
+                given[param.name] = read[param.name]
+                order.append(param)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. An error in its usage says which of the options that it names stand in the file."""
+        """Run the command. An error in its usage says which of the options that it names were not typed."""
+        words = command_words(ctx)
         try:
-            return super().invoke(ctx)
-        except click.UsageError as exc:
-            file, names = ctx.meta.get(READ, ("", ()))
-            named = [key for key, param in keys_of(self).items() if param.name in names and _names(exc, key, param)]
-            if named:
-                vars(exc).update(message=f"{exc.message} {file} gives {' and '.join(named)}.")
+            logged.begin(ctx, ctx.meta[GIVEN], words)
+            if not ctx.params.get("quiet"):
+                say(*(f"neardup: {told}" for told in environment.unknown(self, words)))
+            answer = super().invoke(ctx)
+            if (log := ctx.meta.get(LOGGED)) is not None:
+                log.ended(0)
+            return answer
+        except click.exceptions.Exit as exc:
+            if (log := ctx.meta.get(LOGGED)) is not None:
+                log.ended(exc.exit_code)
             raise
+        except click.UsageError as exc:
+            named = [(key, str(param.name)) for key, param in keys_of(self).items() if _names(exc, key, param)]
+            file, of_file = ctx.meta.get(READ, ("", ()))
+            keys = [key for key, name in named if name in of_file]
+            told = [exc.message, f"{file} gives {' and '.join(keys)}." if keys else ""]
+            told.append(environment.gives(ctx.meta.get(SURROUNDED, {}), [name for _, name in named]))
+            vars(exc).update(message=" ".join(filter(None, told)))
+            raise
+
+
+def _of_environment(ctx: click.Context, nearer: set[str | None]) -> dict[str, Any]:
+    """What the environment gives to a command, but for the parameters that are given ``nearer`` to it.
+
+    Values are as the parser would have found them. ConfigError with all that are wrong, each by its variable.
+    """
+    values: dict[str, Any] = {}
+    read: dict[str, str] = {}
+    faults = []
+    for param, variable, text in environment.found(ctx.command, command_words(ctx)):
+        name = str(param.name)
+        if name in nearer:
+            continue
+        try:
+            raw = environment.raw_value(param, text, alone(environment.long_name(param), param))
+            if raw is None:
+                continue
+            param.type_cast_value(ctx, raw)
+        except click.UsageError as exc:
+            faults.append(f"{variable} in the environment: {exc.message}")
+            continue
+        values[name], read[name] = raw, variable
+    if faults:
+        raise ConfigError(faults, ctx)
+    ctx.meta[SURROUNDED] = read
+    return values
 
 
 def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
@@ -130,7 +190,7 @@ def keys_of(command: click.Command) -> dict[str, click.Parameter]:
     found = {}
     for param in command.params:
         if param.name not in _FILES:
-            name = max(param.opts, key=len).lstrip("-") if isinstance(param, click.Option) else str(param.name)
+            name = environment.long_name(param) if isinstance(param, click.Option) else str(param.name)
             found[name] = param
     return found
 
@@ -206,7 +266,7 @@ def alone(key: str, param: click.Parameter) -> str | None:
 
 def _word(key: str, value: Any) -> str:
     """One value as a word of the command line."""
-    if isinstance(value, list) and key in _COMMAS:
+    if isinstance(value, list) and key in COMMAS:
         return ",".join(_word("", each) for each in value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         what = "a list" if isinstance(value, list) else "a table" if isinstance(value, dict) else as_toml(value)

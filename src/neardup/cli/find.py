@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from neardup.tasks.audit.outcome import Audit
 
 
+FOUND = 3
+"""Exit code of ``--check`` when there are near-duplicates; 1 and 2 say that the command itself failed."""
+
+
 @forms.command(
     "find",
     "find corpus/ --shingle word:3 -t 0.7",
     "find docs.jsonl.gz -t 0.8 -o pairs.parquet --clusters clusters.csv",
     "find train.parquet --against test.jsonl --shingle word:5 -t 0.5",
+    "find docs/ -t 0.9 --check",
 )
 @options.inputs
 @options.measure
@@ -51,6 +56,12 @@ if TYPE_CHECKING:
     " the pairs with them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",
 )
 @click.option(
+    "--check",
+    is_flag=True,
+    help="End with exit code 3 when near-duplicates were found: for hooks, CI and scripts. Pairs are listed as always,"
+    " on stdout as a table unless --format says otherwise.  [default: the exit code is 0]",
+)
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Find nothing: say what the run would cost, as neardup plan does, with these options.",
@@ -74,6 +85,7 @@ def find(
     format: str | None,
     plot: str | None,
     audit: int | None,
+    check: bool,
     dry_run: bool,
     search: SearchOptions,
     reading: InputOptions,
@@ -93,8 +105,8 @@ def find(
     both texts (text_a, text_b; of clusters text, keeper_text). What does not fit into --memory is worked on in
     files beside the output, and a run that was stopped continues from there with --resume.
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
-    no half-written output.
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 near-duplicates found under --check, 130 stopped by Ctrl-C; a run
+    that fails or is stopped leaves no half-written output.
     """
     if against:
         search = replace(search, exact=True)
@@ -102,6 +114,10 @@ def find(
             raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
         if dry_run:
             raise click.UsageError("--dry-run plans for one collection. Leave --against out.")
+    if dry_run and check:
+        raise click.UsageError("--dry-run finds nothing that --check could judge. Leave one of them out.")
+    if check and search.collapse_exact:
+        raise click.UsageError("--collapse-exact leaves exact copies out, which --check has to see. Leave it out.")
     if dry_run and cluster.engine != LOCAL:
         raise click.UsageError("--dry-run plans for one machine. For a cluster: neardup plan --engine spark --cores N.")
     if dry_run and search.measure == CONTAINMENT:
@@ -124,6 +140,8 @@ def find(
     from neardup.cli.targets import check_listing, check_targets, choose_tables, write_targets
     from neardup.outputs.atomic import AtomicFiles
 
+    if check and output is None:
+        format = format or "table"  # for whoever reads the log of a hook or of CI
     tables = choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")
     check_listing(tables, listing)
     named = [name for target in tables for name in target.files]
@@ -183,6 +201,8 @@ def find(
     voice.tell(summary, lines, closing)
     if audited is not None and audited.is_broken:
         ctx.exit(1)
+    if check and summary["pairs"]:
+        ctx.exit(FOUND)
 
 
 def _pairs(finding: Finding, target: Target, listing: ListOptions) -> RecordBatchReader:

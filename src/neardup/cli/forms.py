@@ -13,7 +13,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from neardup.cli.config import GIVEN, READ, ConfiguredCommand
+from neardup.cli import LOGGED
+from neardup.cli.config import GIVEN, READ, SURROUNDED, ConfiguredCommand
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
 from neardup.kernels.announce import told
@@ -62,6 +63,11 @@ class Voice(Options):
         if self.json:
             with stdout_errors():
                 print_json(summary)
+        ctx = click.get_current_context(silent=True)
+        if ctx is not None and (log := ctx.meta.get(LOGGED)) is not None:
+            log.summary(closing, summary)
+            if log.is_alone:
+                return
         if self.quiet:
             return
         if not self.json:
@@ -121,8 +127,9 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
 
 
 def _without_slots(ctx: click.Context, given: dict[str, Any]) -> dict[str, Any]:
-    """The options, less the slots of a file where a join is typed, which has none: a file is for many commands."""
-    of_file = ctx.meta.get(READ, ("", ()))[1]
+    """The options, less the slots of a file or the environment where a join is typed, which has none: these two are for
+    many runs."""
+    of_file = {*ctx.meta.get(READ, ("", ()))[1], *ctx.meta.get(SURROUNDED, ())}
     joins = {"exact": given.get("exact") is True, "against": _is_against(given)}
     joins["measure"] = given.get("measure") == CONTAINMENT
     is_typed = any(is_join and name not in of_file for name, is_join in joins.items())

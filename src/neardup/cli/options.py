@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,23 @@ else:
     ParamType = click.ParamType  # generic in the stubs only: click 8.1 has no ParamType[...]
 
 
+NORMALIZE_STEPS = ("none", "nfc", "nfkc", "casefold", "space", "strip", "punct", "digits")
+"""What a shell offers for --normalize."""
+
+
 class Checked(ParamType):
     """A value that ``check`` accepts; what it raises as InputError becomes a usage error with the same words."""
 
-    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, check: Callable[[Any], Any], offer: Sequence[str] = ()) -> None:
+        """``offer``: what a shell offers as values, or parts of values between commas."""
         self.name = name
         self._check = check
+        self._offer = offer
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from neardup.cli.completing import words
+
+        return words(*self._offer)(ctx, param, incomplete)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -86,7 +97,7 @@ inputs = click.argument(
 preset = click.option(
     "--for",
     "preset",
-    type=Checked("kind", partial(params.check_preset, option="for")),
+    type=Checked("kind", partial(params.check_preset, option="for"), params.PRESETS),
     metavar="KIND",
     help="Settings that were measured on a kind of text, in place of the defaults: shingle, normalisation, threshold."
     f" Options given with it win. {params.presets_help()}.  [default: none, which is as copies]",
@@ -130,7 +141,7 @@ recall = defaulted(
 
 shingle = defaulted(
     "--shingle",
-    type=Checked("unit:k", params.Shingle.parse),
+    type=Checked("unit:k", params.Shingle.parse, ("char:", "word:", "byte:", "item")),
     metavar="UNIT",
     default=params.DEFAULT_SHINGLE,
     help="What documents are compared by: char:K, word:K or byte:K (runs of K characters, words or bytes), or item"
@@ -139,7 +150,7 @@ shingle = defaulted(
 
 normalize = defaulted(
     "--normalize",
-    type=Checked("steps", params.Normalize.parse),
+    type=Checked("steps", params.Normalize.parse, NORMALIZE_STEPS),
     metavar="STEPS",
     default=params.DEFAULT_NORMALIZE,
     help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space become"
@@ -305,9 +316,17 @@ plot = click.option(
     help="Draw it: a .png, .svg or .pdf file. Needs matplotlib: pip install 'neardup[plot]'.  [default: none]",
 )
 
+
+def _columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    from neardup.cli.completing import columns
+
+    return columns(ctx, param, incomplete)
+
+
 text_column = click.option(
     "--text",
     metavar="COLUMN",
+    shell_complete=_columns,
     help="Column or field that holds the text; several with commas between make one text, a newline between."
     "  [default: the first there is of text, content, body, document, abstract, raw_content, code, title; else the only"
     " one of texts beside the id]",
@@ -316,6 +335,7 @@ text_column = click.option(
 id_column = click.option(
     "--id",
     metavar="COLUMN",
+    shell_complete=_columns,
     help="Column or field that names a document.  [default: the first there is of id, doc_id, docid, document_id,"
     " uuid, key, name; else FILE:ROW]",
 )

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from neardup.engine.reading.template import Template
     from neardup.engine.space import Space
     from neardup.inputs.reader import Reader
-    from neardup.params import Spec
+    from neardup.params import Normalize, Spec
     from neardup.session import Run
+    from neardup.spark.repeats.run import ClusterPassageRun
     from neardup.spark.run import ClusterRun
+    from neardup.tasks.repeats.settings import Length
+    from neardup.tasks.repeats.unit_runs import UnitRuns
 
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
@@ -40,6 +43,8 @@ class Stoppable:
 
     def __init__(self, ctx: click.Context, observer: Observer, note_done: Callable[[], None] = lambda: None) -> None:
         self.ctx = ctx
+        self.is_logged = getattr(observer, "is_logged", False)
+        """Whether what it passes on goes to the log; then functions of Python log nothing of their own."""
         self._note_done = note_done
         self._observer = observer
         self._stopped = threading.Event()
@@ -178,6 +183,31 @@ def _open_clustered(
 
     how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
     return observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
+
+
+@contextmanager
+def open_clustered_passages(
+    observer: Stoppable,
+    reader: Reader,
+    length: Length | UnitRuns,
+    run: RunOptions,
+    cluster: ClusterOptions,
+    *,
+    normalize: Normalize,
+    task: dict[str, Any],
+    files: Sequence[str],
+) -> Iterator[ClusterPassageRun]:
+    """A run for repeated passages that ``cluster`` searches, entered; else as ``open_run``."""
+    from neardup.outputs.write import remove_leftovers
+    from neardup.spark.repeats.opening import open_passage_run
+
+    how: dict[str, Any] = {"normalize": normalize, "task": task, "observer": observer}
+    opened = observer.in_background(lambda: open_passage_run(reader, length, run, cluster, **how))
+    with opened as work:
+        for name in files if run.resume else ():
+            remove_leftovers(name)
+        observer.ctx.meta[WORK] = run.workdir, work.storage.has_work
+        yield work
 
 
 def work_place(output: str | None) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from neardup.cli.voice import say, usage_errors
 from neardup.errors import InputError
 from neardup.params import parse_memory
 from neardup.server.limits import ServiceLimits
+
+if TYPE_CHECKING:
+    from neardup.server.tokens import TokenFile
 
 
 def _seconds(value: Any) -> float:
@@ -74,7 +77,9 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File with the token that every request must send in the header Authorization: Bearer TOKEN.  [default: none]",
+    help="File of tokens, of which every request must send one in the header Authorization: Bearer TOKEN. A line is a"
+    " role, read or write, and a token or sha256: and its hash; a single word is a token for everything. The file is"
+    " read again when it changes.  [default: none]",
 )
 @click.option("--no-token", is_flag=True, help="Let anyone in, on an address that other machines reach too.")
 @click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index at the same time.")
@@ -85,6 +90,14 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     help="Threads that read the index; one more writes it.  [default: one for each core, 4 at most]",
 )
 @options.together(*(_limit(name, *told) for name, told in _LIMITS.items()))
+@click.option(
+    "--access-log",
+    type=click.Choice(("text", "json", "off")),
+    default="off",
+    show_default=True,
+    help="Lines on stderr for each request: time, request id, method, route, status, bytes, milliseconds and role, as"
+    " text or as JSON; no text of users. With a log of --log-format or --log-file they are records of that.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but warnings and errors.")
 @options.verbose
 def serve(
@@ -96,6 +109,7 @@ def serve(
     no_token: bool,
     read_only: bool,
     threads: int | None,
+    access_log: str,
     voice: forms.Voice,
     **limits: Any,
 ) -> None:
@@ -121,7 +135,7 @@ def serve(
         raise click.UsageError(
             f"--host {host} is reached from other machines: give --token-file, or --no-token to let anyone in."
         )
-    token = None if token_file is None else _token(token_file)
+    tokens = None if token_file is None else _tokens(token_file)
     if threads is not None:
         limits["threads"] = threads
 
@@ -131,16 +145,20 @@ def serve(
             say(f"serving {index} ({len(opened)} documents){kind} on {address}")
 
     from neardup.index.store import Index
+    from neardup.logs import telling_faults
+    from neardup.server.access import logging_to
 
-    with Index.open(index, read_only=read_only) as opened:
-        serve(opened, host=host, port=port, token=token, limits=ServiceLimits(**limits), ready=ready)
+    requests, faults = logging_to(None, access_log), telling_faults("neardup.server")
+    with Index.open(index, read_only=read_only) as opened, requests, faults:
+        serve(opened, host=host, port=port, tokens=tokens, limits=ServiceLimits(**limits), ready=ready)
 
 
-def _token(file: Path) -> str:
-    from neardup.server.security import read_token
+def _tokens(file: Path) -> TokenFile:
+    from neardup.server.tokens import TokenFile
 
     with usage_errors():
-        token, warning = read_token(file)
+        tokens = TokenFile(file)
+        warning = tokens.warning
     if warning is not None:
         say(f"warning: {warning}")
-    return token
+    return tokens

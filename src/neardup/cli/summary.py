@@ -95,11 +95,11 @@ def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
 
 
 def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:
-    written = f"; {_listed(files)} written" if files else ""
+    written = f"; {listed(files)} written" if files else ""
     return f"neardup: {found} in {duration(summary['total_seconds'])}{written}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

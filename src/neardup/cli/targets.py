@@ -123,7 +123,7 @@ def check_page(
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
     """Raise UsageError when two outputs are one file, or when an output is read as an input."""
     real = [real_place(output_place(name)) for name in outputs]
-    if len(set(real)) < len(outputs):
+    if len({_same_for_all_cases(path) for path in real}) < len(outputs):
         raise click.UsageError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
     for path, name in zip(real, outputs, strict=True):
         if path.endswith(SPEC_SUFFIX) and path.removesuffix(SPEC_SUFFIX) in real:
@@ -142,13 +142,31 @@ def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
     if not os.path.isfile(path):
         return False
     if source.is_dir():
-        if not path.startswith(os.path.join(os.path.realpath(source), "")):
+        if not path.casefold().startswith(os.path.join(os.path.realpath(source), "").casefold()):
             return False  # saves a walk; a link that leads out of the folder is not followed here
         found = walk_folder(str(source), (glob,) if isinstance(glob, str) else tuple(glob or ()) or None)
-        return any(file.real == path for file in found) and (glob is not None or holds_texts(path))
+        return any(_is_file(file.real, path) for file in found) and (glob is not None or holds_texts(path))
     if source.exists():
         return os.path.samefile(source, path)
-    return any(file.real == path for file in glob_files(str(source)))
+    return any(_is_file(file.real, path) for file in glob_files(str(source)))
+
+
+def _is_file(real: str, path: str) -> bool:
+    """Whether two real paths lead to one file; some file systems take a name in any capitals."""
+    return real == path or (real.casefold() == path.casefold() and os.path.samefile(real, path))
+
+
+def _same_for_all_cases(path: str) -> str:
+    """The same for all names of a file, there or not, also in a folder that takes a name in any capitals."""
+    if is_remote(path):
+        return path
+    folder = os.path.dirname(path)
+    other = os.path.join(os.path.dirname(folder), os.path.basename(folder).swapcase())
+    try:
+        ignores_case = folder != other and os.path.samefile(folder, other)
+    except OSError:
+        ignores_case = False  # no such folder
+    return path.casefold() if ignores_case else os.path.normcase(path)
 
 
 def _reads_object(source: str, path: str, glob: str | Sequence[str] | None) -> bool:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -27,13 +27,30 @@ _WORD = re.compile(r"( *)([^ ]*\d (?:s|min|h|[kMGT]?B|%)(?!\w)[^ ]*|[^ ]+)")
 
 def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
     """Print lines on stderr, or on stdout; a line break inside one is text from outside, and is escaped too."""
-    if lines:
+    if lines and err and _elsewhere:
+        for line in lines:
+            _elsewhere[-1](line)
+    elif lines:
         # the stream by name: click would take another one, of UTF-8, in the place of one of ASCII
         stream = sys.stderr if err else sys.stdout
         width = columns(stream)
         safe = map(shown, lines)
         text = "\n".join(safe if width is None else (part for line in safe for part in wrapped(line, width)))
         click.echo(click.style(text, fg=fg) if fg else text, file=stream, err=err)
+
+
+_elsewhere: list[Callable[[str], None]] = []
+"""Who is told what would be said on stderr, in its place; the last one."""
+
+
+@contextmanager
+def diverted(tell: Callable[[str], None]) -> Iterator[None]:
+    """While this lasts, tell ``tell`` what would be said on stderr, line by line."""
+    _elsewhere.append(tell)
+    try:
+        yield
+    finally:
+        _elsewhere.remove(tell)
 
 
 def columns(stream: Any) -> int | None:
@@ -97,6 +114,12 @@ def print_json(value: Any) -> None:
     if not text.isascii() or "\x7f" in text:
         text = "".join(map(plain, text))
     click.echo(text, file=sys.stdout)
+
+
+def print_text(text: str) -> None:
+    """Print a text of ours on stdout as it is, such as a script or a page of the manual."""
+    with stdout_errors():
+        click.echo(text, file=sys.stdout)
 
 
 def table_json(answer: Mapping[str, Any]) -> str:

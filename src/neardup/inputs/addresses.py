@@ -37,6 +37,8 @@ _COPY = {
     ("r2", "b2", "cos", "obs", "swift"): "rclone copy ADDRESS FOLDER",
 }
 _FILE = "file"
+_HAS_DRIVES = os.name == "nt"
+_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 _SETTINGS = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL, or by "
     "~/.aws/config and ~/.aws/credentials (AWS_PROFILE)",
@@ -79,6 +81,8 @@ def place_of(path: str) -> str:
         return path
     if scheme_of(address) == _FILE:
         local = "/" + address.partition("://")[2].removeprefix("localhost/").lstrip("/")
+        if _HAS_DRIVES and _DRIVE.match(local):
+            local = local[1:]  # file:///C:/data is C:/data
         return local if os.path.lexists(local) else unquote(local)
     check_address(address)
     return address

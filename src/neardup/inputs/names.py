@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup import logs
 from neardup.arrays import as_numpy, numbers, strings
 from neardup.cutting import cut, distinct
 from neardup.inputs.batches import documents_from
@@ -57,7 +58,9 @@ class Provenance:
         self.bad += batch.bad
         self.blank += batch.blank
         self.records[batch.source] = self.records.get(batch.source, 0) + len(batch.documents) + batch.bad
-        self.faults.extend(batch.faults[: MOST_FAULTS - len(self.faults)])
+        new = batch.faults[: MOST_FAULTS - len(self.faults)]
+        logs.skipped(new)
+        self.faults.extend(new)
 
     def first_of(self, rows: I64) -> int:
         """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""

@@ -16,10 +16,13 @@ from neardup.cli.index import shared
 from neardup.cli.running import Stoppable
 from neardup.cli.summary import left_out
 from neardup.errors import InputError
+from neardup.index.ages import parse_age
 from neardup.params import InputOptions
 from neardup.shown import counted
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from neardup.cli.index.tables import Counts
     from neardup.cli.targets import Target
 
@@ -171,7 +174,7 @@ def _tell_new(
 @forms.command(
     "remove",
     "index remove papers.index 2101.00001 2101.00002",
-    "index remove papers.index --from withdrawn.txt --missing skip",
+    "index remove papers.index --older-than 30d",
 )
 @shared.index_path
 @click.argument("ids", metavar="[ID…]", nargs=-1)
@@ -183,19 +186,42 @@ def _tell_new(
     help="File with further ids, one a line; - is stdin. Compressed files are read too.  [default: none]",
 )
 @shared.missing
+@click.option(
+    "--older-than",
+    type=options.Checked("age", parse_age),
+    metavar="AGE",
+    help="In place of ids: all documents that were added longer ago, such as 12h, 30d or 8w. Those that a neardup"
+    " before 0.2 added have no known time, and stay.  [default: none]",
+)
+@click.option("--dry-run", is_flag=True, help="With --older-than: remove nothing, and say how many would go.")
 @shared.json_answer
 @options.voices
 def remove(
-    *, ctx: click.Context, index: Path, ids: tuple[str, ...], source: Path | None, missing: str, voice: forms.Voice
+    *,
+    ctx: click.Context,
+    index: Path,
+    ids: tuple[str, ...],
+    source: Path | None,
+    missing: str,
+    older_than: timedelta | None,
+    dry_run: bool,
+    voice: forms.Voice,
 ) -> None:
-    """Remove documents by their ids: all of them, or with an error none.
+    """Remove documents by their ids, or all that are older than some age: all of them, or with an error none.
 
     An id that is a number is written as it is. For an ID that begins with a dash, put -- before it.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
+    if older_than is not None:
+        if ids or source is not None or missing != "error":
+            raise click.UsageError("--older-than is in place of ids, --from and --missing. Give one or the other.")
+        _remove_older(ctx, index, older_than, voice, dry_run=dry_run)
+        return
+    if dry_run:
+        raise click.UsageError("--dry-run is for --older-than. Give that too, or leave --dry-run out.")
     if not ids and source is None:
-        raise click.UsageError("no ids are given. Name them, or a file of them with --from.")
+        raise click.UsageError("no ids are given. Name them, or a file of them with --from, or an age: --older-than.")
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False) as held:
         wanted = list(dict.fromkeys([*ids, *(_ids(source) if source is not None else [])]))
@@ -213,6 +239,31 @@ def remove(
         {"removed": removed, "missing": absent},
         [("removed", f"{removed:,}; {counted(absent, 'id')} not there")],
         [f"{removed:,} removed", f"{absent:,} not there"],
+        details=[("spec", done.spec.id)] if voice.verbose else [],
+    )
+
+
+def _remove_older(ctx: click.Context, index: Path, age: timedelta, voice: forms.Voice, *, dry_run: bool) -> None:
+    begin = time.perf_counter()
+    with neardup.Index.open(index, read_only=dry_run) as held:
+
+        def work(_: object) -> neardup.RemovedByAge:
+            told = held.remove_older_than(age, dry_run=dry_run)
+            if not dry_run:
+                shared.note_done(ctx, told.removed, "removed")
+            return told
+
+        told = shared.watched(ctx, work)
+        done = shared.Done(len(held), held.spec, begin)
+    verb = "would be removed" if dry_run else "removed"
+    rows = [(verb, f"{told.removed:,} added before {told.before}")]
+    if told.undated:
+        rows.append(("kept", f"{counted(told.undated, 'document')} of unknown age, added by a neardup before 0.2"))
+    done.tell(
+        voice,
+        {**told.as_dict(), "dry_run": dry_run},
+        rows,
+        [f"{told.removed:,} {verb}", f"{told.undated:,} of unknown age kept"],
         details=[("spec", done.spec.id)] if voice.verbose else [],
     )
 

@@ -24,8 +24,16 @@ from typing import IO, Any, BinaryIO, NoReturn
 
 try:
     import resource
-except ImportError:  # Windows
+
+    _process = None
+except ImportError:  # Windows, where psutil tells the peak
     resource = None  # type: ignore[assignment]
+    try:
+        import psutil
+
+        _process = psutil.Process()
+    except ImportError:
+        _process = None
 
 from neardup.inputs.documents import MOST_BYTES, PagedText, Unreadable, read_document, too_large
 
@@ -187,7 +195,7 @@ def _limit(kind: int, value: int, *, again: bool = False) -> None:
 
 
 def _peak_memory() -> int:
-    """The most resident bytes that this process had; 0 where the system does not tell (Windows)."""
+    """The most resident bytes that this process had; 0 where the system does not tell (Windows without psutil)."""
     if sys.platform == "linux":  # not getrusage: there, the peak of the process that started this one counts too
         try:
             with open("/proc/self/status", "rb") as status:
@@ -195,4 +203,6 @@ def _peak_memory() -> int:
         except OSError:
             found = None
         return int(found[1]) << 10 if found else 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if resource is not None else 0
+    if resource is not None:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 0 if _process is None else int(_process.memory_info().peak_wset)

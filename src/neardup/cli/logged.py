@@ -1,0 +1,146 @@
+"""``--log-level``, ``--log-format`` and ``--log-file``: the records of ``neardup.logs`` beside, or in place of, what is
+said on stderr.
+
+Without ``--log-file`` the records go to stderr, which then has nothing else: no bar, and what would be said to a person
+is a record too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli import LOGGED, voice
+
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
+NAMES = ("log_level", "log_format", "log_file")
+
+
+def log_options() -> list[click.Option]:
+    """The three options, which every command has."""
+    return [
+        click.Option(
+            ["--log-level"],
+            type=click.Choice(LEVELS),
+            expose_value=False,
+            help="Log what happens, from this level on: stages with counts and seconds, records that are left out,"
+            " the summary; no texts.  [default: no log, or info with the next two]",
+        ),
+        click.Option(
+            ["--log-format"],
+            type=click.Choice(FORMATS),
+            expose_value=False,
+            help="Lines of a log: text, or one JSON object each. Without --log-file they take the place of all that is"
+            " said on stderr.  [default: text]",
+        ),
+        click.Option(
+            ["--log-file"],
+            type=click.Path(),
+            metavar="FILE",
+            expose_value=False,
+            help="File that the log is written behind; what is said on stderr stays as it is.  [default: stderr]",
+        ),
+    ]
+
+
+def begin(ctx: click.Context, given: Mapping[str, Any], words: tuple[str, ...]) -> None:
+    """Set up the log that the options ask for, until the program ends; UsageError where its file cannot be written.
+
+    ``given`` are the parameters that were given, ``words`` the name of the command.
+    """
+    if not any(name in given for name in NAMES):
+        return
+    from neardup._version import __version__
+    from neardup.logs import RUN, fields, writing
+
+    file = given.get("log_file")
+    if file is not None:
+        _check_name(ctx, file)
+    is_new = file is not None and not os.path.exists(file)
+    stack = ExitStack()
+    level, format = given.get("log_level", "info"), given.get("log_format", "text")
+    try:
+        stack.enter_context(writing(level=level, format=format, file=file))
+    except OSError as exc:
+        raise click.UsageError(
+            f"cannot write the log file {file}: {exc.strerror}. Name a file in a folder that is there."
+        ) from exc
+    command = f"neardup {' '.join(words)}"
+    RUN.info("%s begins", command, extra=fields(event="began", command=command, version=__version__, pid=os.getpid()))
+    if file is not None:
+        try:
+            _check_inputs(ctx, file)
+        except click.UsageError:
+            stack.close()
+            if is_new:
+                os.unlink(file)
+            raise
+    else:
+        stack.enter_context(voice.diverted(lambda line: RUN.log(_level(line), line, extra=fields(event="said"))))
+    ctx.find_root().call_on_close(stack.close)
+    ctx.meta[LOGGED] = Log(is_alone=file is None, command=command)
+
+
+def _level(line: str) -> int:
+    import logging
+
+    return logging.WARNING if line.lower().startswith("warning") else logging.INFO
+
+
+def _check_name(ctx: click.Context, file: str) -> None:
+    """Raise UsageError where the log is no file, or one that the run names for something else."""
+    if file == "-":
+        raise click.UsageError("--log-file - is no file. Leave it out, and give --log-format: lines go to stderr.")
+    real = os.path.realpath(file)
+    for param in ctx.command.params:
+        value = ctx.params.get(str(param.name))
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(each, (str, os.PathLike)) and os.path.realpath(each) == real:
+                what = max(param.opts, key=len) if isinstance(param, click.Option) else f"an argument ({param.name})"
+                raise click.UsageError(f"{file} is the file of {what} too. Give --log-file another one.")
+
+
+def _check_inputs(ctx: click.Context, file: str) -> None:
+    """Raise UsageError where the log, which has its first line now, would be read as one of the inputs."""
+    inputs = [Path(each) for name in ("inputs", "against") for each in ctx.params.get(name) or ()]
+    if inputs:
+        from neardup.cli.targets import check_collisions
+
+        check_collisions(inputs, [file], glob=ctx.params.get("glob"))
+
+
+class Log:
+    """What the ends of a command are written to."""
+
+    def __init__(self, *, is_alone: bool, command: str) -> None:
+        self.is_alone = is_alone
+        """Whether stderr has the log, and nothing else."""
+        self._command = command
+        self._begin = time.perf_counter()
+
+    def summary(self, closing: str, summary: Mapping[str, Any]) -> None:
+        """The closing line, with the numbers of the summary."""
+        from neardup.logs import RUN, counts, fields
+
+        RUN.info("%s", closing.removeprefix("neardup: "), extra=fields(event="summary", summary=counts(summary)))
+
+    def ended(self, code: int) -> None:
+        """The command has come to its end."""
+        from neardup.logs import RUN, fields
+
+        took = round(time.perf_counter() - self._begin, 4)
+        RUN.info("%s ends", self._command, extra=fields(event="ended", exit_code=code, seconds=took))
+
+    def failed(self, message: str, code: int) -> None:
+        """The command has failed, or was stopped."""
+        from neardup.logs import RUN, fields
+
+        took = round(time.perf_counter() - self._begin, 4)
+        RUN.error("%s", message, extra=fields(event="failed", exit_code=code, seconds=took))
