@@ -3,6 +3,8 @@
 It is made in the environment of the build, for the Python that runs it, the newest numba and any processor of this
 architecture; a wheel that has it is for this Python and this platform. Where it cannot be made the wheel has none, is
 for every platform, and kernels are compiled when they are needed. ``NEARDUP_KERNELS=0`` asks for that.
+
+Every wheel also has the pages of the manual and the scripts of the shells, made of the command line itself.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ class Kernels(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile; an editable install runs from the checkout, which keeps its machine code itself."""
-        if version == "editable" or os.environ.get("NEARDUP_KERNELS") == "0":
+        if version == "editable":
+            return
+        self._share(build_data)
+        if os.environ.get("NEARDUP_KERNELS") == "0":
             return
         self._made = mkdtemp(prefix="neardup-kernels-")
         # an isolated build finds its libraries by sys.path only, which the interpreter by itself would not have
@@ -42,5 +47,18 @@ class Kernels(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
+    def _share(self, build_data: dict[str, Any]) -> None:
+        """What goes into ``share`` of an installation; it needs click and no library of the kernels."""
+        sys.path.insert(0, str(Path(self.root) / "src"))
+        try:
+            from neardup.cli import main
+            from neardup.cli.manual import write_share
+        finally:
+            del sys.path[0]
+        self._shared = mkdtemp(prefix="neardup-share-")
+        write_share(main, Path(self._shared))
+        build_data["shared_data"][str(Path(self._shared) / "share")] = "share"
+
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        shutil.rmtree(getattr(self, "_made", ""), ignore_errors=True)
+        for made in ("_made", "_shared"):
+            shutil.rmtree(getattr(self, made, ""), ignore_errors=True)

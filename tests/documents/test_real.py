@@ -30,21 +30,21 @@ KNOWN = {
     "styles.odt": (0.95, 1.0),  # odt2txt takes the template of an index for text
     "userfields_ooo3.odt": (1.0, 1.0),
     "variables.odt": (1.0, 1.0),
-    "features.epub": (0.88, 0.95),  # pandoc writes formulas as TeX
-    "formatting.epub": (0.96, 1.0),  # pandoc numbers lists
-    "img.epub": (0.91, 1.0),  # pandoc writes what stands for pictures
-    "live-manual.epub": (0.98, 0.99),  # w3m numbers lists
-    "wasteland.epub": (0.97, 0.98),  # pandoc leaves out a title page and writes numbers of notes
+    "features.epub": (0.9, 0.96),  # pandoc writes formulas as TeX
+    "formatting.epub": (0.97, 0.99),  # pandoc numbers lists and writes H₂O
+    "img.epub": (0.89, 1.0),  # pandoc writes what stands for pictures
+    "manual.epub": (1.0, 1.0),
+    "verses.epub": (0.96, 0.95),  # pandoc leaves out a title page and numbers notes
     "SF424_page2.pdf": (0.91, 1.0),  # pdftotext reads what was filled into fields
     "crazyones.pdf": (0.99, 0.99),  # pdftotext keeps a ligature
     "libreoffice-form.pdf": (0.9, 1.0),  # pdftotext reads what was filled into fields
     "multilang.pdf": (0.95, 0.95),
     "pdflatex-outline.pdf": (1.0, 1.0),
-    "apt-french.html": (0.99, 0.99),
+    "french.html": (1.0, 1.0),
     "mathjax.html": (0.97, 0.97),
-    "policy.html": (0.99, 0.99),
+    "sphinx.html": (0.98, 1.0),  # w3m numbers lists and shows a button
     "python.html": (0.97, 0.99),  # w3m writes what stands for pictures
-    "wikipedia.html": (0.97, 0.99),
+    "contents.html": (1.0, 1.0),
 }
 
 ENDS = {
@@ -53,13 +53,13 @@ ENDS = {
     "unicode.docx": ("This is a fairly simple word document, over two pages", "Les Précieuses ridicules. The end."),
     "serious_poem.odt": ("The boy stood    on the burning deck,", "Shone o'er him, round the dead."),
     "imageslabels.odt": ("Left justified picture with paragraph anchor.", "Illustration 1:Error"),
-    "wasteland.epub": ("The Waste Land", "of chess in Middleton's Women beware Women."),
-    "live-manual.epub": ("Live Systems Manual", "last generated: 2022-06-14 13:52:54 +0000"),
+    "verses.epub": ("Two Chapters in Verse\nNew Heart English Bible", '31. Webster has:\n"and have not charity,"'),
+    "manual.epub": ("Six Chapters in Five Versions", "last generated: 2026-11-23 12:00:00 +0000"),
     "crazyones.pdf": ("The Crazy Ones\nOctober 14, 1998", "are the ones who do."),
     "multilang.pdf": ("English:\nHello World\nArabic:\nمرحبا بالعالم", "こんにちは世界"),
     "pdflatex-outline.pdf": ("Contents\n1 Foo 2\n2 Bar 2", "length of words should match the language. 5 4"),
     "python.html": ("Table of Contents\nhtml — HyperText Markup Language support", "Created using Sphinx 5.3.0."),
-    "policy.html": ("Navigation\nindex", "Created using Sphinx 5.3.0."),
+    "sphinx.html": ("Navigation\nindex", "Created using Sphinx 5.3.0."),
 }
 
 
