@@ -1,26 +1,34 @@
-"""The notebooks in examples/ run from their first cell to their last, and what they show is what a browser can show."""
+"""The notebooks in examples/ run from their first cell to their last, and what they show is what a browser can show.
+
+So do two of the notebooks that docs.site makes of tutorials: one of Python, one of commands.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.site.notebooks import notebook_of
+from nbformat import writes
 from tests import warm
 
 NOTEBOOKS = ("first-look", "clean-a-frame", "one-pair")
+TUTORIALS = ("course", "essays")
 FRAME = "neardup-fragment"
 _RUN = """
-import sys, nbformat
+import os, sys, nbformat
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 books = [nbformat.read(name, as_version=4) for name in sys.argv[1:]]
 together = new_notebook()
-for book in books:
+for name, book in zip(sys.argv[1:], books):
     nbformat.validate(book)
-    together.cells += [new_code_cell("%reset -f"), *book.cells]
+    there = f"import os; os.chdir({os.path.dirname(name)!r})"
+    together.cells += [new_code_cell("%reset -f"), new_code_cell(there), *book.cells]
 NotebookClient(together, timeout=500, kernel_name="python3").execute()
 for name, book in zip(sys.argv[1:], books):
     nbformat.write(book, name)
@@ -31,17 +39,23 @@ runs them all, emptied between them, since each start of one takes as long as a 
 
 @pytest.fixture(scope="module")
 def executed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """The code cells of each notebook with their outputs, executed in a copy of examples/."""
+    """The code cells of each notebook with their outputs, executed in a copy of examples/, or beside it."""
     folder = tmp_path_factory.mktemp("notebooks")
     shutil.copytree(repository / "examples", folder / "examples")
-    work, home = folder / "examples" / "notebooks", folder / "home"
+    work, home, tools = folder / "examples" / "notebooks", folder / "home", folder / "bin"
     places = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     env = {**warm.environment(), **dict.fromkeys(places, str(home)), "JUPYTER_PLATFORM_DIRS": "1"}
     home.mkdir()
-    files = [f"{name}.ipynb" for name in NOTEBOOKS]
-    done = warm.run(["-c", _RUN, *files], cwd=work, env=env, encoding="utf-8")
+    tools.mkdir()
+    warm.shell_commands(tools)
+    env["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    for name in TUTORIALS:
+        page = (repository / "docs" / "tutorial" / f"{name}.md").read_text("utf-8")
+        (folder / f"{name}.ipynb").write_text(writes(notebook_of(page, name)), "utf-8")
+    books = [*(work / f"{name}.ipynb" for name in NOTEBOOKS), *(folder / f"{name}.ipynb" for name in TUTORIALS)]
+    done = warm.run(["-c", _RUN, *map(str, books)], cwd=work, env=env, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
-    return {name: code_cells(work / f"{name}.ipynb") for name in NOTEBOOKS}
+    return {book.stem: code_cells(book) for book in books}
 
 
 def code_cells(path: Path) -> list[dict[str, Any]]:
@@ -63,6 +77,21 @@ def test_a_notebook_runs_and_shows_results_as_html(name: str, executed: dict[str
     shown = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
     assert sum(FRAME in html for html in shown) >= 3
     assert all(len(html) < 1_000_000 for html in shown)
+
+
+def test_the_notebook_of_a_tutorial_runs_and_prints_what_the_page_shows(
+    executed: dict[str, list[dict[str, Any]]],
+) -> None:
+    said = {
+        name: "".join(_printed(output) for cell in executed[name] for output in cell["outputs"]) for name in TUTORIALS
+    }
+    assert "[[1, 0], [3, 2], [0, 0], [1, 0]]" in said["course"]
+    assert "0.6 0.8019 0.8019" in said["course"]
+    assert "class/ali.txt,class/carla.txt,0.46511627906976744,a" in said["essays"]
+
+
+def _printed(output: dict[str, Any]) -> str:
+    return "".join(output.get("text", "")) + "".join(output.get("data", {}).get("text/plain", ""))
 
 
 def test_a_notebook_shows_the_bar_the_figure_and_the_report(executed: dict[str, list[dict[str, Any]]]) -> None:

@@ -26,7 +26,7 @@ for name, some in (("a", lines[::2]), ("b", lines[1::2])):
     with store.open_output_stream(f"corpus/raw/{name}.jsonl") as out:
         out.write(b"".join(some))
 """
-KINDS = {"console", "python", "text", "json", "csv", "toml"}
+KINDS = {"console", "python", "text", "json", "csv", "toml", "yaml"}
 
 
 @pytest.fixture
