@@ -6,8 +6,11 @@ Collections of the project lie beside the checkout and are no part of it, so a t
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Workers for ``-n auto``: none for tests of one file, which are done before a worker has started."""
     places = [Path(argument.partition("::")[0]) for argument in config.args]
     return 0 if len(set(places)) == 1 and places[0].suffix == ".py" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each worker imports the files of tests from another place on, so that each file is compiled by one of them.
+
+    All collect in the same order; in step they would each compile every file. What fails here fails again, and is
+    reported, where pytest imports it.
+    """
+    number, count = (os.environ.get(f"PYTEST_XDIST_WORKER{end}", "") for end in ("", "_COUNT"))
+    if not number or sys.dont_write_bytecode or session.config.args != session.config.getini("testpaths"):
+        return
+    files = sorted((REPOSITORY / "tests").rglob("test_*.py"))
+    start = int(number.removeprefix("gw")) * len(files) // int(count)
+    for file in files[start:] + files[:start] if start else []:
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(REPOSITORY).with_suffix("").parts))
 
 
 def shared_data_folder() -> Path:

@@ -17,7 +17,9 @@ from hatchling.build import build_sdist, build_wheel
 from tests.golden import installed, pages, transcripts
 from tests.golden.freeze import COMPARED, REPORTED
 
-FOLDERS = ("src", "tests", "docs", "examples", "benchmarks")
+from neardup.cli.completing import PLACES
+
+FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "deploy")
 
 
 def files(folder: Path, root: Path) -> dict[str, bytes]:
@@ -40,11 +42,19 @@ def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(repository: Path, wheel: zipfile.ZipFile) -> None:
-    held = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
+    beside = (".dist-info/", ".data/")
+    held = {name: wheel.read(name) for name in wheel.namelist() if not any(part in name for part in beside)}
     source = files(repository / "src" / "neardup", repository / "src")
     assert sorted(held) == sorted(source)
     assert held == source
     assert not all(name.endswith(".py") for name in held)
+
+
+def test_the_wheel_has_the_manual_and_the_scripts_of_the_shells(wheel: zipfile.ZipFile) -> None:
+    shared = {name.partition(".data/data/")[2] for name in wheel.namelist() if ".data/" in name}
+    assert {"share/man/man1/neardup.1", "share/man/man1/neardup-index-add.1", *PLACES.values()} <= shared
+    (script,) = [name for name in wheel.namelist() if name.endswith(PLACES["bash"])]
+    assert b"_NEARDUP_COMPLETE=bash_complete" in wheel.read(script)
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -22,6 +22,9 @@ from typing import IO, Any
 LIMIT = 600
 """Seconds after which a run counts as hung; no run takes a tenth of it, on a busy machine either."""
 REPOSITORY = Path(__file__).resolve().parents[2]
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""For this process, which loads NumPy below, and all that it starts: the threads of OpenBLAS turn on the spot between
+small products of matrices, and took five sixths of the processor time of the tests of ``tune``."""
 PACKAGE = Path(str(import_module("neardup").__file__)).resolve().parent
 """The folder of the neardup under test."""
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.site import filler
-from tests.site.pages import settled, until
+from tests.browser import filler
+from tests.browser.pages import settled, until
 
 from neardup.pages.site.write import write_pair
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import warm
-from tests.site import filler
+from tests.browser import filler
 
 from neardup.errors import OutputError
 from neardup.pages.site.render import json_bytes
@@ -182,7 +182,7 @@ def test_a_killed_process_leaves_nothing_that_looks_like_a_report(single: bool, 
     program = textwrap.dedent(f"""
         import os, signal, sys
         sys.path.insert(0, {os.getcwd()!r})
-        from tests.site import filler
+        from tests.browser import filler
         from neardup.pages.site.write import write_site
         meta, chunks = filler.large(20, chunk=10)
         def dying():

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.site import filler
+from tests.browser import filler
 
 from neardup.cli.compare_rows import rows_of
 from neardup.pages.site.write import write_pair

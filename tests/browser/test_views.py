@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.site import filler
-from tests.site.pages import cut, settled, until
+from tests.browser import filler
+from tests.browser.pages import cut, settled, until
 from tests.warm import LIMIT
 
 from neardup.pages.site.write import write_site
@@ -358,7 +358,7 @@ def test_sources_are_held_against_each_other(look: Look, folder: Path, abstracts
         assert cells == [f"{table[i][j]}\n{shares[j]}" if table[i][j] else "–" for j in range(2)]
     page.locator(".between td a").first.click()
     settled(page, "Pairs")
-    assert page.locator(".status").inner_text().startswith(f"{table[0][0]} found")
+    until(page, f"document.querySelector('.status').innerText.startsWith('{table[0][0]} found')")
     alone = look(large, "#/sources")
     settled(alone, "Sources")
     assert "All documents are of one source" in alone.locator("main").inner_text()

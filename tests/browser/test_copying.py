@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.browser.pages import settled, until
 from tests.oracles.report import read_report
-from tests.site.pages import settled, until
 
 import neardup
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.site import filler
-from tests.site.pages import settled, until
+from tests.browser import filler
+from tests.browser.pages import settled, until
 
 from neardup.pages.site.write import write_pair, write_site
 
@@ -464,9 +464,12 @@ def test_the_pairs_of_all_clusters_follow_each_other(look: Look, folder: Path, a
     assert page.locator(".crossing .is-off").count() == 1
 
 
-def test_long_paths_are_told_by_their_last_part(pair: Callable[..., Page], look: Look, tmp_path: Path) -> None:
+def test_long_paths_are_told_by_as_much_of_their_end_as_there_is_room_for(
+    pair: Callable[..., Page], look: Look, tmp_path: Path
+) -> None:
     ids = ("/home/somebody/collections/answers/first.txt", "/home/somebody/collections/answers/second.txt")
     page = look(write_pair(tmp_path / "paths.html", *filler.pair_page(A, B, ids=ids)).path)
-    assert page.locator("h1").inner_text().replace("\n", " ") == "first.txt and second.txt"
+    told = page.locator("h1").inner_text().replace("\n", " ")
+    assert told == "…/collections/answers/first.txt and …/collections/answers/second.txt"
     assert page.locator("h1 .id").first.get_attribute("title") == ids[0]
     assert ids[0] in page.locator(".side").nth(0).inner_text()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.site import filler
-from tests.site.pages import settled
-from tests.site.test_looks import ADDRESSES
+from tests.browser import filler
+from tests.browser.pages import settled
+from tests.browser.test_looks import ADDRESSES
 from tests.warm import LIMIT
 
 import neardup

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.browser import filler
+from tests.browser.pages import cut, settled, until
 from tests.oracles.report import pair_rows
-from tests.site import filler
-from tests.site.pages import cut, settled, until
 
 from neardup.pages.site.write import write_site
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from tests.site.pages import until
+from tests.browser.pages import until
 from tests.warm import LIMIT
 
 from neardup.cli.tune.page import Page as Judge

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.site import filler
+from tests.browser import filler
 
 from neardup.pages.site.write import write_site
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.site.pages import settled, until
-from tests.site.test_axe import check
+from tests.browser.pages import settled, until
+from tests.browser.test_axe import check
 from tests.unit.test_passage_page import CHINESE, EVIL, HEBREW, NOTICE, hostile_texts
 
 import neardup
 from neardup import RepeatedPassages
+from neardup.shown import percent
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -74,7 +75,7 @@ def test_the_summary_is_read_without_scripts(look: Look, single: Path, found: Re
     page = look(single, java_script_enabled=False)
     said = page.locator("main").inner_text()
     summary = found.summary
-    assert f"{int(1000 * summary.repeated_bytes / summary.bytes) / 10:.1f}% of the text stands" in said
+    assert f"{percent(summary.repeated_bytes, summary.bytes).replace(' ', '')} of the text stands" in said
     for number in (summary.passages, summary.spans, summary.documents):
         assert f"{number:,}" in said
     rows = page.locator(".lengths tbody tr")
@@ -178,3 +179,30 @@ def test_a_report_has_a_view_of_passages_if_they_were_looked_for(look: Look, tmp
     bare = neardup.report(texts, tmp_path / "bare.html", **how).path.read_text("utf-8")
     assert "#/passages" not in bare.split("<body>")[1]
     assert json.loads(bare.split('id="meta">')[1].split("</script>")[0])["passages"] is None
+
+
+NAMES = {
+    "https://www.willow.example/sport/": "www.willow.example/sport",
+    "https://www.willow.example/sport/results/11": "www.willow.example/…/results/11",
+    "https://willow.example/a-story-with-a-long-name-indeed": "willow.example/a-story-with-a-long-name-indeed",
+    "https://willow.example/2024/05/a-story-with-a-very-long-name": "willow.example/…/a-story-with-a-very-long-name",
+    "/home/somebody/newspapers/argus/1851/03/01.txt": "…/newspapers/argus/1851/03/01.txt",
+    "C:\\Users\\somebody\\newspapers\\argus-1851-03-01.txt": "…\\newspapers\\argus-1851-03-01.txt",
+    "short/name": "short/name",
+}
+
+
+def test_a_long_path_or_address_is_told_by_its_end_and_its_host(look: Look, tmp_path: Path) -> None:
+    found = neardup.passages([(name, f"{i}. {STORY}") for i, name in enumerate(NAMES)], min_bytes=40)
+    page = look(found.report(tmp_path / "page.html", policy="none").path)
+    losers = page.locator("#h-losers ~ table .c-id bdi")
+    assert set(losers.all_inner_texts()) == set(NAMES.values())
+    share = losers.locator("xpath=ancestor::tr").locator("[data-label=Share]").all_inner_texts()
+    go(page, "#/documents", "Documents that would lose most")
+    rows = page.locator("#view tbody tr")
+    names = rows.locator("td:first-child a > *:first-child")
+    assert set(names.all_inner_texts()) == set(NAMES.values())
+    assert {name for name in NAMES if name not in NAMES.values()} == set(
+        filter(None, names.evaluate_all("all => all.map(one => one.getAttribute('title'))"))
+    )
+    assert sorted(share) == sorted(rows.locator("[data-label=Share]").all_inner_texts())

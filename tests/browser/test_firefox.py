@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.site import filler
-from tests.site import firefox as fox
-from tests.site.firefox import Firefox
-from tests.site.test_pair_page import SHARED, uneven
+from tests.browser import filler
+from tests.browser import firefox as fox
+from tests.browser.firefox import Firefox
+from tests.browser.test_pair_page import SHARED, uneven
 
 from neardup.pages.site.write import write_pair
 
