@@ -223,7 +223,7 @@ def test_a_page_says_which_passages_were_wanted(tmp_path: Path) -> None:
     assert facts["groups"] == "2 groups by ^."
     assert facts["passages"] == "those of 1 line or more in 2 or more documents"
     assert facts["ignored"].endswith("of the text, which stands in a template")
-    assert facts["cut"] == "by the policy first, to whole lines, 0 bytes or more"
+    assert facts["cut"] == "by the policy first, to whole lines"
     assert meta["passages"]["groups"]["label"] == "Group"
     assert [row[:2] for row in meta["passages"]["groups"]["rows"]] == [["a", 3], ["b", 2]]
     text = page.read_text("utf-8")

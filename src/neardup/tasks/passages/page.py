@@ -489,7 +489,7 @@ def _facts(run: PassageRun, meta: dict[str, Any]) -> list[list[str]]:
             "passages",
             "" if all(summary[name] is None for name in NUMBERS) else f"those {meta['wanted']}",
         ],
-        ["cut", f"{cut['how']}, {cut['min_cut']:,} bytes or more"],
+        ["cut", cut["how"] + (f", {cut['min_cut']:,} bytes or more" if cut["min_cut"] else "")],
         ["bad records", f"{run.provenance.bad:,}" if run.provenance.bad else ""],
     ]
     return [row for row in told if row[1]]
