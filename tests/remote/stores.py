@@ -22,9 +22,7 @@ def running_store() -> Iterator[dict[str, str]]:
     """The variables by which clients find the server; the test is skipped where there is none to start."""
     if any(find_spec(name) is None for name in ("moto", "flask", "flask_cors", "boto3")):
         pytest.skip(NEEDED)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     # what it prints is of no interest, and a pipe that nobody reads would stop it
     server = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", _START, str(port)],
@@ -36,6 +34,14 @@ def running_store() -> Iterator[dict[str, str]]:
     finally:
         server.kill()
         server.wait()
+
+
+def free_port() -> int:
+    """The number of a port of this machine that nobody listened to a moment ago."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 def variables(port: int) -> dict[str, str]:
