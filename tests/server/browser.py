@@ -115,25 +115,37 @@ class Browser:
 @contextlib.contextmanager
 def chromium() -> Iterator[Callable[[], Browser]]:
     """A function that opens windows, each with a profile of its own; all are closed in the end."""
-    assert DRIVER is not None
     windows: list[Browser] = []
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as driver,
-    ):
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, _driver() as port:
+
+        def window() -> Browser:
+            windows.append(Browser(port, tempfile.mkdtemp(dir=folder)))
+            return windows[-1]
+
         try:
-            assert driver.stdout is not None
-            port = next(
-                int(found[1]) for line in driver.stdout if (found := re.search(r"successfully on port (\d+)", line))
-            )
-
-            def window() -> Browser:
-                windows.append(Browser(port, tempfile.mkdtemp(dir=folder)))
-                return windows[-1]
-
             yield window
         finally:
             for one in windows:
                 with contextlib.suppress(AssertionError, OSError):
                     one.quit()
-            driver.terminate()
+
+
+@contextlib.contextmanager
+def _driver() -> Iterator[int]:
+    """The port of a running chromedriver. It takes a port that is free for IPv4, and ends if that is not for IPv6."""
+    assert DRIVER is not None
+    said = ""
+    for _ in range(5):
+        with subprocess.Popen(
+            [DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as driver:
+            try:
+                assert driver.stdout is not None
+                for line in driver.stdout:
+                    said += line
+                    if found := re.search(r"successfully on port (\d+)", line):
+                        yield int(found[1])
+                        return
+            finally:
+                driver.terminate()
+    raise AssertionError(f"chromedriver does not start:\n{said}")
