@@ -14,7 +14,7 @@ from tests.browser import filler
 from neardup.pages.site.write import write_site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 
 CHROMIUM = shutil.which("chromium")
 PATIENCE = 120
@@ -27,6 +27,15 @@ class Seen:
 
     console: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+
+    def on_console(self, message: ConsoleMessage) -> None:
+        self.console.append(f"{message.type}: {message.text}")
+
+    def on_error(self, error: Error) -> None:
+        self.console.append(str(error))
+
+    def on_request(self, request: Request) -> None:
+        self.requests.append(request.url)
 
     def check(self) -> None:
         assert not self.console, self.console
@@ -47,27 +56,66 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture
-def look(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a file at an address, in a window of its own; at the end nothing may have been said or fetched."""
-    opened: list[tuple[Any, Seen]] = []
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Iterator[list[Page]]:
+    """Windows that tests of the module have left, each with storage of its own: a new one takes five times as long."""
+    left: list[Page] = []
+    yield left
+    for page in left:
+        page.context.close()
 
-    def open_page(path: Path, address: str = "", *, width: int = 1280, height: int = 900, **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        page, seen = context.new_page(), Seen()
+
+@pytest.fixture
+def look(browser: Browser, windows: list[Page]) -> Iterator[Callable[..., Page]]:
+    """Opens a file at an address, in a window of its own; at the end nothing may have been said or fetched.
+
+    Options are those of a window (``browser.new_context``).
+    """
+    opened: list[tuple[Page, Seen, bool]] = []
+
+    def open_page(
+        path: Path,
+        address: str = "",
+        *,
+        width: int = 1280,
+        height: int = 900,
+        color_scheme: Any = "light",
+        reduced_motion: Any = "no-preference",
+        **options: Any,
+    ) -> Page:
+        page = windows.pop() if windows and not options else browser.new_context(**options).new_page()
         page.set_default_timeout(1000 * PATIENCE)
-        page.on("console", lambda message: seen.console.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: seen.console.append(str(error)))
-        page.on("request", lambda request: seen.requests.append(request.url))
-        opened.append((context, seen))
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        seen = Seen()
+        opened.append((page, seen, not options))
+        page.on("console", seen.on_console)
+        page.on("pageerror", seen.on_error)
+        page.on("request", seen.on_request)
         page.goto(path.resolve().as_uri() + address)
         return page
 
     yield open_page
-    for context, _ in opened:
-        context.close()
-    for _, seen in opened:
+    for page, seen, is_plain in opened:
+        if is_plain:
+            windows.append(left(page, seen))
+        else:
+            page.context.close()
+    for _, seen, _ in opened:
         seen.check()
+
+
+def left(page: Page, seen: Seen) -> Page:
+    """A window as it was before a test, but for its history."""
+    page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    page.remove_listener("console", seen.on_console)
+    page.remove_listener("pageerror", seen.on_error)
+    page.remove_listener("request", seen.on_request)
+    page.unroute_all()
+    page.emulate_media(media="null", forced_colors="null")
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
+    return page
 
 
 @pytest.fixture(scope="session")

@@ -134,6 +134,7 @@ def test_before_and_after_of_a_document_are_its_text_and_what_cut_leaves(
     go(page, "#/documents", "Documents")
     for name in ("a", "b", "d"):
         page.fill("#search", name)
+        page.locator(".status", has_text="found; searched").wait_for()  # the table is drawn anew, a moment later
         page.locator(f"#view tbody a >> text=/^{name}$/").click()
         page.locator(".loss h1", has_text=name).wait_for()
         script = """hide => {
