@@ -1,15 +1,16 @@
 """Repeated passages beside a suffix array, on one core: MB per CPU second, and the peak of memory beside the texts.
 
-    python benchmarks/passages.py FILE… [--span 50 100 200] [--megabytes 100] [--suffixes] [--memory 1000]
+    python benchmarks/passages.py FILE… [--span 50 100 200] [--megabytes 100] [--recombined] [--suffixes] [--memory 40]
     python benchmarks/passages.py --hard [--span 100]
 
-FILE is JSONL with a field `text`, also .gz, or a .whl or .zip, of which each text file is a document. Each measure is
-in a process of its own, after a small run that loads the kernels. With `--suffixes` the same texts go through
-pydivsufsort (suffix array, and LCP by Kasai in C) and a scan with NumPy that marks every repeated window, and the marks
-must be the same. Of the CPU seconds those of the system are told apart: on a virtual machine it takes seconds to touch
-half a gigabyte for the first time, and none a minute later. `--memory` gives neardup so many MB for its data in place
-of what is needed; texts go to disk then. `--hard`: one passage 100,000 times, exact and with one byte in 20 % changed;
-runs, periods, Thue-Morse, noise; documents that are short runs; 20 exact copies of 1,000 documents.
+FILE is JSONL with a field `text`, also .gz, or a .whl or .zip, of which each text file is a document; with
+`--recombined`, documents are made of phrases of these. Each measure is in a process of its own, after a small run that
+loads the kernels. With `--suffixes` the same texts go through pydivsufsort (suffix array, and LCP by Kasai in C) and a
+scan with NumPy that marks every repeated window, and the marks must be the same. Of the CPU seconds those of the system
+are told apart: on a virtual machine it takes seconds to touch half a gigabyte for the first time, and none a minute
+later. `--memory` gives neardup so many MB for its data in place of what is needed; texts go to disk then. `--hard`: one
+passage 100,000 times, exact and with one byte in 20 % changed; runs, periods, Thue-Morse, noise; documents that are
+short runs; 20 exact copies of 1,000 documents.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import gzip
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -56,6 +58,28 @@ def read_one(file: str) -> Iterator[bytes]:
     with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as lines:
         for line in lines:
             yield json.loads(line)["text"].encode()
+
+
+def recombined(texts: list[bytes], megabytes: float) -> list[bytes]:
+    """Documents of about 900 bytes: three to eight words of a random text in turn, in 2 % of all turns a sentence."""
+    draw = random.Random(1)
+    words = [text.split() for text in texts if text.strip()]
+    sentences = [text.split(b". ") for text in texts if text.strip()]
+    made: list[bytes] = []
+    room = megabytes * 1e6
+    while room > 0:
+        parts, size = [], 0
+        while size < 900:
+            of = draw.randrange(len(words))
+            at = draw.randrange(len(words[of]))
+            is_sentence = draw.random() < 0.02
+            parts.append(
+                draw.choice(sentences[of]) if is_sentence else b" ".join(words[of][at : at + draw.randint(3, 8)])
+            )
+            size += len(parts[-1]) + 1
+        made.append(b" ".join(parts))
+        room -= size
+    return made
 
 
 def make(name: str) -> list[bytes]:
@@ -176,6 +200,8 @@ def suffixes(texts: list[bytes], span: int) -> tuple[Callable[[], dict[str, floa
 def one(arguments: argparse.Namespace) -> None:
     """One measure, in this process."""
     texts = make(arguments.files[0]) if arguments.hard else read(arguments.files, arguments.megabytes)
+    if arguments.recombined:
+        texts = recombined(texts, arguments.megabytes)
     size, span = sum(map(len, texts)), arguments.span[0]
     if arguments.suffixes:
         go, marks = suffixes(texts, span)
@@ -199,6 +225,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=100)
     parser.add_argument("--memory", type=int)
     parser.add_argument("--suffixes", action="store_true")
+    parser.add_argument("--recombined", action="store_true")
     parser.add_argument("--hard", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--core", default="0")
@@ -211,6 +238,7 @@ def main() -> None:
         for span in arguments.span:
             given = [name, "--hard"] if arguments.hard else [*arguments.files, "--megabytes", str(arguments.megabytes)]
             command = [sys.executable, __file__, "--one", *given, "--span", str(span)]
+            given += ["--recombined"] if arguments.recombined else []
             limited = [] if arguments.memory is None else ["--memory", str(arguments.memory)]
             digests = set()
             for how in ([], ["--suffixes"]) if arguments.suffixes else ([],):
