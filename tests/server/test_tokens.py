@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import hashlib
 import hmac
+import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -148,6 +152,60 @@ def test_a_broken_new_file_keeps_the_tokens_and_is_logged_once(file: Path, caplo
     assert (known.role(READER.encode()), known.role(b"a-new-word")) == (None, READ)
 
 
+def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the process has no descriptor left: the token that was taken out must not stay in force for good."""
+    known = TokenFile(file, look_seconds=0)
+    kept(file, "read a-new-word\n")
+
+    def busy(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", busy)
+        for _ in range(3):
+            assert known.role(READER.encode()) == READ
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "cannot be read: Too many open files" in caplog.text
+    assert (known.role(READER.encode()), known.role(b"a-new-word")) == (None, READ)
+
+
+@pytest.mark.parametrize("then", ["read another-word", f"read {WRITER}"])
+def test_a_token_that_is_taken_out_writes_nothing_more_by_a_stream(
+    index: neardup.Index, serving: Serving, file: Path, then: str
+) -> None:
+    service: Any = serving(index, tokens=TokenFile(file, look_seconds=0)).app
+    sent: list[bytes] = []
+    line = b'{"id": "line-%d", "text": "some text"}\n'
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message.get("body", b""))
+
+    def answered() -> int:
+        return b"".join(sent).count(b"\n")
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        while answered() < asked:  # a line is sent when the one before it was answered
+            await asyncio.sleep(0.01)
+        asked += 1
+        if asked == 2:
+            kept(file, f"{then}\n")
+        return {"type": "http.request", "body": line % asked, "more_body": asked < 2}
+
+    asked = 0
+    told = {"content-type": "application/x-ndjson", "transfer-encoding": "chunked", "authorization": f"Bearer {WRITER}"}
+    headers = [(name.encode(), value.encode()) for name, value in told.items()]
+    scope = {"type": "http", "method": "POST", "path": "/documents", "raw_path": b"/documents", "query_string": b""}
+    asyncio.run(service({**scope, "http_version": "1.1", "headers": headers}, receive, send))
+    answers = [json.loads(each) for each in b"".join(sent).splitlines()]
+    assert [each["status"] for each in answers] == ["added", "stopped"]
+    assert "token" in answers[1]["error"]
+    assert "line-1" in index
+    assert "line-2" not in index
+
+
 def test_the_file_is_looked_at_only_now_and_then(file: Path) -> None:
     now = [0.0]
     known = TokenFile(file, look_seconds=5, clock=lambda: now[0])
@@ -185,6 +243,7 @@ def test_one_word_is_a_token_for_everything(tmp_path: Path) -> None:
         ("write \x00secret", "line 1, has a token that is not plain ASCII"),
         ("write sha256:secret", "line 1, has a hash"),
         ("sha256:" + "a" * 63, "line 1, has a hash"),
+        ("write SHA256:" + "a" * 64, "line 1, has a hash"),
         ("read secret\n\nwrite secret", "line 3, is the token of line 1 again"),
         (f"read secret\nwrite sha256:{hashlib.sha256(b'secret').hexdigest()}", "line 2, is the token of line 1"),
         ("# " + "x" * (1 << 20), "larger than 1 MiB"),

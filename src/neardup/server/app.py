@@ -194,7 +194,7 @@ class Service:
         writers = self._writing(exchange)
         adding = add_options(exchange)
         if _kind(exchange) == NDJSON:
-            await self._streams.run(exchange, writers, adding)
+            await self._streams.run(exchange, writers, adding, check=self._gate.check_still)
             return
         body = await self._json(exchange, self.limits.document_bytes, also=NDJSON)
         document = await self._parse(Document, body)
@@ -217,7 +217,7 @@ class Service:
         if kind not in (NDJSON, BYTES):
             fault = f"Content-Type must be {NDJSON.decode()} or {BYTES.decode()}."
             raise Problem(415, fault, field="Content-Type")
-        await self._streams.run(exchange, writers, adding, kind=kind)
+        await self._streams.run(exchange, writers, adding, check=self._gate.check_still, kind=kind)
 
     async def _get(self, exchange: Exchange) -> None:
         id = _id(exchange)

@@ -76,6 +76,20 @@ class Gate:
             fault = "a token is needed: send the header Authorization: Bearer TOKEN."
             raise Problem(401, fault, headers=(challenge,), refused="token")
 
+    def check_still(self, exchange: Exchange) -> None:
+        """Raise Problem when a request that was let in to write may go on no more: its token was taken out, or is one
+        for reading now."""
+        role = exchange.role
+        try:
+            self.check(exchange)
+            check_may_write(exchange)
+        except Problem as problem:
+            if problem.status != 401:
+                raise
+            raise Problem(401, "the token is no longer in force. Send another one.", refused="token") from problem
+        finally:
+            exchange.role = role
+
 
 def check_may_write(exchange: Exchange) -> None:
     """Raise Problem: 403 for a request whose token is for reading."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -41,13 +42,24 @@ class Streams:
         """Have every stream end after the lines that have arrived. Called on the event loop."""
         self._stopping.set()
 
-    async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, *, kind: bytes = NDJSON) -> None:
-        """Work off the stream that is the body of a request; ``kind`` is the media type of the answer."""
+    async def run(
+        self,
+        exchange: Exchange,
+        writers: WorkerPool,
+        adding: AddOptions,
+        *,
+        check: Callable[[Exchange], None],
+        kind: bytes = NDJSON,
+    ) -> None:
+        """Work off the stream that is the body of a request; ``kind`` is the media type of the answer.
+
+        ``check`` raises Problem when who sends it may write no more: it is asked before each batch.
+        """
         if self.open >= self._most:
             raise Problem.busy(f"{self.open} streams are open already. Try again later.", "streams")
         self.open += 1
         try:
-            await _Stream(exchange, writers, adding, self._stopping, kind).run()
+            await _Stream(exchange, writers, adding, self._stopping, check, kind).run()
         finally:
             self.open -= 1
 
@@ -98,10 +110,16 @@ class _Stream:
     """One stream, from its first byte to its last status."""
 
     def __init__(
-        self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, stopping: asyncio.Event, kind: bytes
+        self,
+        exchange: Exchange,
+        writers: WorkerPool,
+        adding: AddOptions,
+        stopping: asyncio.Event,
+        check: Callable[[Exchange], None],
+        kind: bytes,
     ) -> None:
         self._exchange, self._writers, self._adding, self._stopping = exchange, writers, adding, stopping
-        self._kind = kind
+        self._check, self._kind = check, kind
         self._limits = exchange.limits
         self._lines = _Lines(self._limits.document_bytes)
         self._next = 1
@@ -176,6 +194,10 @@ class _Stream:
     async def _commit(self) -> None:
         """Make a batch durable and send its status lines."""
         first = self._next
+        try:
+            self._check(self._exchange)
+        except Problem as problem:
+            raise _Failed(problem.error) from problem
         lines = self._lines.take(self._limits.batch)
         try:
             told = await self._writers.do(None, LineBatch(self._adding, first, lines), seconds=None, must=True)
@@ -196,4 +218,4 @@ class _Stream:
 
 
 class _Failed(Exception):
-    """A batch could not be written: the stream ends before it."""
+    """A batch could not be written, or may not be: the stream ends before it."""

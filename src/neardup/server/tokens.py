@@ -73,6 +73,8 @@ class TokenFile(Tokens):
         self.path = Path(path)
         self._look_seconds, self._clock = look_seconds, clock or time.monotonic
         self._looked = self._clock()
+        self._told = ""
+        """The error that was logged last; one that stays is logged once."""
         self._seen = _state(self.path)
         self._is_pipe = isinstance(self._seen, tuple) and not stat.S_ISREG(self._seen[0])
         super().__init__(read_tokens(self.path))
@@ -114,8 +116,13 @@ class TokenFile(Tokens):
         try:
             super().__init__(read_tokens(self.path))
         except InputError as exc:
-            _log.error("%s The tokens from before stay in force.", exc)
+            if isinstance(exc.__cause__, OSError):  # which may pass: it is read again then
+                self._seen = None
+            if self._told != str(exc):
+                _log.error("%s The tokens from before stay in force.", exc)
+            self._told = str(exc)
         else:
+            self._told = ""
             _log.warning("the token file %s has changed: its %d tokens are in force.", self.path, len(self._known))
 
 
@@ -157,7 +164,7 @@ def _fault(words: list[str]) -> str | None:
         return "is no role and token. Write read or write, a space, and the token."
     if not words[1].isascii() or not words[1].isprintable():
         return "has a token that is not plain ASCII. Take letters, digits, - and _."
-    if words[1].startswith(_HASHED) and not _DIGEST.fullmatch(words[1].removeprefix(_HASHED)):
+    if words[1].lower().startswith(_HASHED) and not _DIGEST.fullmatch(words[1].removeprefix(_HASHED)):
         return "has a hash that is no SHA-256. Write sha256: and 64 hexadecimal digits."
     return None
 
