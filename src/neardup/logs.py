@@ -123,6 +123,12 @@ def _file(path: str) -> logging.Handler:
     class Lasting(WatchedFileHandler):
         is_told = False
 
+        def emit(self, record: logging.LogRecord) -> None:
+            try:
+                super().emit(record)
+            except OSError:  # the file was moved away, and another one cannot be made
+                self.handleError(record)
+
         def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 the name is logging's
             """A run does not end because its log cannot be written: that is told once."""
             if not self.is_told and sys.stderr is not None:

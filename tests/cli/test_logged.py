@@ -145,6 +145,36 @@ def test_a_log_that_would_be_read_as_an_input_is_refused_and_leaves_nothing(here
     assert "notes.txt is an input too" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "file", "told"),
+    [
+        (("find", "texts", "-o", "pairs.csv"), "texts/a.txt", "texts/a.txt is an input too"),
+        (("find", "texts", "-o", "pairs.csv"), "texts/empty.txt", "texts/empty.txt is an input too"),
+        (("dedup", "docs.jsonl", "--protect", "texts", "-o", "clean.jsonl"), "texts/a.txt", "is an input too (texts)"),
+        (("report", "docs.jsonl", "--originals", "texts", "-o", "page"), "texts/a.txt", "is an input too (texts)"),
+        (("find", "docs.jsonl", "--config", "c.toml", "-o", "pairs.csv"), "c.toml", "the file of --config too"),
+        (("find", "docs.jsonl", "--save-config", "new.toml", "-o", "p.csv"), "new.toml", "the file of --save-config"),
+        (("find", "docs.jsonl", "-o", "pairs.csv"), "pairs.csv.spec.json", "the file of --output too"),
+        (("report", "docs.jsonl", "-o", "old"), "old/a.log", "old/a.log is in the folder of --output"),
+        (("index", "add", "a.index", "docs.jsonl"), "a.index/LOCK", "is in the folder of an argument (index)"),
+    ],
+)
+def test_a_log_never_writes_a_file_that_the_run_reads_or_makes(
+    here: Path, words: tuple[str, ...], file: str, told: str
+) -> None:
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text("a text of its own")
+    Path("texts/empty.txt").touch()
+    Path("c.toml").write_text("threshold = 0.5\n")
+    Path("old").mkdir()
+    assert run("index", "build", "a.index", "docs.jsonl", "--on-bad", "skip").exit_code == 0
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    done = run(*words, "--log-file", file)
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
 def test_the_variables_of_all_commands_set_it_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEARDUP_LOG_FILE", "all.log")
     assert run(*FIND).exit_code == 0
@@ -173,6 +203,18 @@ def test_a_full_disk_under_the_log_ends_no_run(here: Path) -> None:
     done = run(*FIND, "--log-file", "/dev/full")
     assert done.exit_code == 0
     assert done.stderr.count("the log cannot be written to /dev/full") == 1
+
+
+def test_a_log_whose_folder_goes_away_ends_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "logs/a.log"
+    log.parent.mkdir()
+    with logs.writing(file=str(log)):
+        logs.RUN.info("one")
+        log.unlink()
+        log.parent.rmdir()
+        for each in ("two", "three"):
+            logs.RUN.info(each)
+    assert capsys.readouterr().err.count("the log cannot be written") == 1
 
 
 def test_a_log_that_is_moved_away_goes_on_in_a_new_file(tmp_path: Path) -> None:

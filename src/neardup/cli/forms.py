@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from neardup.cli import LOGGED
 from neardup.cli.config import GIVEN, READ, SURROUNDED, ConfiguredCommand
+from neardup.cli.options import INPUTS
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
 from neardup.kernels.announce import told
@@ -76,8 +77,6 @@ class Voice(Options):
         say(closing)
 
 
-_INPUTS = ("inputs", "against", "originals", "protect")
-"""Parameters that are paths of inputs."""
 FORMS: dict[str, type[Options]] = {
     "voice": Voice,
     "search": SearchOptions,
@@ -116,7 +115,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
                 save(ctx, given)
             if "ctx" in asked:
                 made["ctx"] = ctx
-            for path in (path for name in _INPUTS for path in given.get(name) or ()):
+            for path in (path for name in INPUTS for path in given.get(name) or ()):
                 check_there(str(path))  # before libraries are loaded, which takes longer than to say so
             with told(_to_nobody) if given.get("quiet") else nullcontext():
                 function(**{name: value for name, value in given.items() if name not in fields}, **made)

@@ -17,10 +17,13 @@ from typing import Any
 import click
 
 from neardup.cli import LOGGED, voice
+from neardup.cli.options import INPUTS
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 NAMES = ("log_level", "log_format", "log_file")
+FOLDERS = ("output", "report", "index", "others", "target")
+"""Parameters that may be folders whose files are those of a command."""
 
 
 def log_options() -> list[click.Option]:
@@ -61,12 +64,12 @@ def begin(ctx: click.Context, given: Mapping[str, Any], words: tuple[str, ...]) 
     from neardup.logs import RUN, fields, writing
 
     file = given.get("log_file")
-    if file is not None:
-        _check_name(ctx, file)
-    is_new = file is not None and not os.path.exists(file)
     stack = ExitStack()
     level, format = given.get("log_level", "info"), given.get("log_format", "text")
     try:
+        if file is not None:
+            _check_name(ctx, given, file)
+            _check_inputs(ctx, file)
         stack.enter_context(writing(level=level, format=format, file=file))
     except OSError as exc:
         raise click.UsageError(
@@ -74,15 +77,7 @@ def begin(ctx: click.Context, given: Mapping[str, Any], words: tuple[str, ...]) 
         ) from exc
     command = f"neardup {' '.join(words)}"
     RUN.info("%s begins", command, extra=fields(event="began", command=command, version=__version__, pid=os.getpid()))
-    if file is not None:
-        try:
-            _check_inputs(ctx, file)
-        except click.UsageError:
-            stack.close()
-            if is_new:
-                os.unlink(file)
-            raise
-    else:
+    if file is None:
         stack.enter_context(voice.diverted(lambda line: RUN.log(_level(line), line, extra=fields(event="said"))))
     ctx.find_root().call_on_close(stack.close)
     ctx.meta[LOGGED] = Log(is_alone=file is None, command=command)
@@ -94,26 +89,53 @@ def _level(line: str) -> int:
     return logging.WARNING if line.lower().startswith("warning") else logging.INFO
 
 
-def _check_name(ctx: click.Context, file: str) -> None:
-    """Raise UsageError where the log is no file, or one that the run names for something else."""
+def _check_name(ctx: click.Context, given: Mapping[str, Any], file: str) -> None:
+    """Raise UsageError where the log is no file, or one that the run names for something else, or that it makes."""
     if file == "-":
         raise click.UsageError("--log-file - is no file. Leave it out, and give --log-format: lines go to stderr.")
+    from neardup.inputs.walk import SPEC_SUFFIX
+
     real = os.path.realpath(file)
     for param in ctx.command.params:
-        value = ctx.params.get(str(param.name))
+        value = ctx.params.get(str(param.name), given.get(str(param.name)))
+        if param.name == "log_file":
+            continue
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(each, (str, os.PathLike)) and os.path.realpath(each) == real:
-                what = max(param.opts, key=len) if isinstance(param, click.Option) else f"an argument ({param.name})"
+            if not isinstance(each, (str, os.PathLike)):
+                continue
+            what = max(param.opts, key=len) if isinstance(param, click.Option) else f"an argument ({param.name})"
+            place = os.path.realpath(each)
+            if real in (place, place + SPEC_SUFFIX):
                 raise click.UsageError(f"{file} is the file of {what} too. Give --log-file another one.")
+            if param.name in FOLDERS and real.startswith(os.path.join(place, "")):
+                raise click.UsageError(f"{file} is in the folder of {what}. Give --log-file another place.")
 
 
 def _check_inputs(ctx: click.Context, file: str) -> None:
-    """Raise UsageError where the log, which has its first line now, would be read as one of the inputs."""
-    inputs = [Path(each) for name in ("inputs", "against") for each in ctx.params.get(name) or ()]
-    if inputs:
-        from neardup.cli.targets import check_collisions
+    """Raise UsageError where the log would be read as one of the inputs, which are as they were then.
 
+    A log without a line has one for as long: an empty file is no text, and not read.
+    """
+    inputs = [Path(each) for name in INPUTS for each in ctx.params.get(name) or ()]
+    if not inputs:
+        return
+    from neardup.cli.targets import check_collisions
+
+    real = os.path.realpath(file)
+    is_new = not os.path.exists(real)
+    is_empty = is_new or (os.path.isfile(real) and not os.path.getsize(real))
+    if is_empty:
+        Path(real).write_bytes(b"neardup\n")
+    try:
         check_collisions(inputs, [file], glob=ctx.params.get("glob"))
+    except click.UsageError:
+        if is_new:
+            os.unlink(real)
+            is_empty = False
+        raise
+    finally:
+        if is_empty:
+            os.truncate(real, 0)
 
 
 class Log:

@@ -23,6 +23,8 @@ from neardup.errors import InputError
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet", "xlsx")
 STDOUT = "-"
 """As the name of an output; of an input it is stdin."""
+INPUTS = ("inputs", "against", "originals", "protect")
+"""Parameters that are paths of inputs."""
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
