@@ -378,6 +378,14 @@ def test_pairs_are_those_of_find() -> None:
     assert pq.read_table("pairs.parquet").num_rows == 3
 
 
+def test_pairs_of_texts_that_do_not_fit_the_index_say_how_to_build_another() -> None:
+    titles = [f"number {n}: a title of few words" for n in range(300)]
+    write_jsonl("titles.jsonl", list(enumerate(titles)))
+    good("build", "short", "titles.jsonl", "--shingle", "char:9")
+    assert "try: neardup index build NEW INPUT… --for " in good("pairs", "short").stderr
+    assert [each["kind"] for each in answer("pairs", "short", "-o", "short.csv")["hints"]] == ["short"]
+
+
 def test_pairs_of_an_empty_index() -> None:
     good("create", "empty", *SPEC)
     assert good("pairs", "empty").stdout == ""

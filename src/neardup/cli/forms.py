@@ -217,12 +217,16 @@ def try_instead(ctx: click.Context, hint: Mapping[str, Any]) -> str:
     given = [ctx.params[str(param.name)] for param in named]
     inputs = [str(each) for value in given for each in (value if isinstance(value, tuple) else (value,))]
     words = retyped(ctx, kept)
-    tried = f"--for {preset}" if preset else as_options(options)
     path: list[str] = []
     while ctx.parent is not None:
         path.insert(0, str(ctx.info_name))
         ctx = ctx.parent
-    return f"{shlex.join(['neardup', *path, *inputs, *words])} {tried}"
+    return f"{shlex.join(['neardup', *path, *inputs, *words])} {options_tried(hint)}"
+
+
+def options_tried(hint: Mapping[str, Any]) -> str:
+    """The options that a hint says to try, as they are typed."""
+    return f"--for {hint['preset']}" if hint["preset"] else as_options(hint["options"])
 
 
 def preset_facts(search: SearchOptions) -> dict[str, Any]:
