@@ -50,7 +50,9 @@ def print_pairs(batches: Any, *, threshold: float, listing: ListOptions) -> None
         # rich fills every line up to the width
         console.file.write("\n".join(line.rstrip() for line in drawn.get().split("\n")))
     if count > most:
-        console.print(f"{CUT} and {count - most:,} more; -o FILE writes all")
+        # not by rich, which ends the process where the pipe behind stdout is closed
+        console.file.write(f"{CUT} and {count - most:,} more; -o FILE writes all\n")
+    console.file.flush()  # a closed pipe is met here, where it is expected
 
 
 def _head(row: dict[str, Any], name: str) -> str:
