@@ -168,6 +168,16 @@ def test_what_values_mean(monkeypatch: pytest.MonkeyPatch, name: str, text: str,
         assert parsed(["find"], ["docs.jsonl"]).params[name.lower()] == meant
 
 
+def test_no_in_a_variable_wins_over_a_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("c.toml").write_text("[find]\nexact = true\nwith-text = 40\nquiet = true\n")
+    of_file = parsed(["find"], ["docs.jsonl", "--config", "c.toml"]).params
+    assert (of_file["exact"], of_file["with_text"], of_file["quiet"]) == (True, 40, True)
+    for name in ("EXACT", "WITH_TEXT", "QUIET"):
+        monkeypatch.setenv(f"NEARDUP_FIND_{name}", "no")
+    wins = parsed(["find"], ["docs.jsonl", "--config", "c.toml"]).params
+    assert (wins["exact"], wins["with_text"], wins["quiet"]) == (False, False, False)
+
+
 def test_options_that_exclude_each_other_name_the_variable(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEARDUP_QUIET", "1")
     done = run("find", "docs.jsonl", "--verbose")

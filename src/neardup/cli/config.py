@@ -154,7 +154,8 @@ def _of_environment(ctx: click.Context, nearer: set[str | None]) -> dict[str, An
             continue
         try:
             raw = environment.raw_value(param, text, alone(environment.long_name(param), param))
-            if raw is None:
+            if raw is None:  # as if it were not there, in a file too
+                read[name] = variable
                 continue
             param.type_cast_value(ctx, raw)
         except click.UsageError as exc:
