@@ -15,11 +15,13 @@ import json
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from neardup.errors import NeardupError
 from neardup.shown import shown
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -69,6 +71,28 @@ def counts(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float))
+
+
+def traced(exc: BaseException) -> str:
+    """The traceback of an error and of its causes, without what foreign errors say, which may quote a document."""
+    parts = []
+    each: BaseException | None = exc
+    seen: set[int] = set()
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        where = traceback.format_tb(each.__traceback__)
+        parts.append("".join(["Traceback (most recent call last):\n", *where, kind_of(each)]))
+        each = each.__cause__ or each.__context__
+    return "\nwhich came of this error:\n".join(parts)
+
+
+def kind_of(exc: BaseException) -> str:
+    """The kind of an error; what it says too where it is neardup's own or the system's."""
+    import sqlite3
+
+    kind = type(exc)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    return f"{name}: {exc}" if isinstance(exc, (NeardupError, OSError, sqlite3.Error)) else name
 
 
 def time_of(record: logging.LogRecord) -> str:

@@ -228,6 +228,18 @@ def test_verbose_shows_the_traceback_of_an_unexpected_error(neardup_find: Cli, s
     assert "Cli again with --verbose" not in stderr
 
 
+@pytest.mark.parametrize("args", [("--log-file", "run.log"), (), ("--verbose",)], ids=" ".join)
+def test_a_log_has_nothing_that_a_foreign_error_says(neardup_find: Cli, search: Any, args: tuple[str, ...]) -> None:
+    """Such an error may quote the text that it stumbled over."""
+    search.error = ValueError("cannot use 'a text of someone'")
+    result = neardup_find("--log-format", "json", *args)
+    log = Path("run.log").read_text() if args[:1] == ("--log-file",) else result.stderr
+    assert "someone" not in log
+    assert f"unexpected ValueError. This is a fault in neardup {__version__}" in log
+    assert ("someone" in result.stderr) == (log != result.stderr)
+    assert ("Traceback" in log) == (args == ("--verbose",))
+
+
 def test_bad_records_are_listed_up_to_twenty(neardup_find: Cli, search: Any) -> None:
     search.summary = {"bad": 25}
     search.faults = [Fault("docs.jsonl", row, "no JSON") for row in range(1, 26)]

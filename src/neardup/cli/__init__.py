@@ -137,7 +137,7 @@ class Commands(LazyGroup):
             return self._invoke(ctx)
         except click.ClickException as exc:
             if (log := ctx.meta.get(LOGGED)) is not None:
-                log.failed(exc.format_message(), exc.exit_code)
+                log.failed(exc.logged if isinstance(exc, _Failure) else exc.format_message(), exc.exit_code)
                 if log.is_alone:
                     exc.show = lambda file=None: None  # type: ignore[method-assign]
             raise
@@ -168,12 +168,12 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
+            from neardup.logs import kind_of
+
             more = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
-            raise _failed(
-                ctx,
-                f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
-                f" report it with the command that you ran.{more}",
-            ) from exc
+            ours = f"This is a fault in neardup {__version__}; report it with the command that you ran.{more}"
+            message = f"unexpected {type(exc).__name__}: {exc}. {ours}"
+            raise _failed(ctx, message, logged=f"unexpected {kind_of(exc)}. {ours}") from exc
 
 
 def _no_room(exc: OSError) -> str:
@@ -207,14 +207,36 @@ def _listening() -> Iterator[None]:
         interrupted.clear()
 
 
-def _failed(ctx: click.Context, message: str, *, by_input: bool = False) -> click.ClickException:
-    """What ends the command with a message, behind the traceback of the error at hand if --verbose asks for it."""
-    if ctx.meta.get(VERBOSE):
-        import traceback
+class _Failure(click.ClickException):
+    """What ends a command, with what a log says of it: nothing that foreign errors say, which may quote a document."""
 
-        say(*traceback.format_exc().rstrip("\n").split("\n"))
-    lines = [shown(line) for line in (message, _work_left(ctx, by_input=by_input)) if line]
-    return click.ClickException(fitted("\n".join(lines), getattr(sys.stderr, "encoding", None)))
+    def __init__(self, message: str, logged: str) -> None:
+        super().__init__(message)
+        self.logged = logged
+
+
+def _failed(ctx: click.Context, message: str, *, logged: str | None = None, by_input: bool = False) -> _Failure:
+    """What ends the command with a message, behind the traceback of the error at hand if --verbose asks for it.
+
+    ``logged`` is the message for a log, where that is another one.
+    """
+    if ctx.meta.get(VERBOSE):
+        log = ctx.meta.get(LOGGED)
+        say(*_traceback(is_for_log=log is not None and log.is_alone).rstrip("\n").split("\n"))
+    left = _work_left(ctx, by_input=by_input)
+    on_stderr, in_log = (
+        "\n".join(shown(line) for line in (each, left) if line) for each in (message, logged or message)
+    )
+    return _Failure(fitted(on_stderr, getattr(sys.stderr, "encoding", None)), in_log)
+
+
+def _traceback(*, is_for_log: bool) -> str:
+    import traceback
+
+    from neardup.logs import traced
+
+    error = sys.exception()
+    return traced(error) if is_for_log and error is not None else traceback.format_exc()
 
 
 def _work_left(ctx: click.Context, *, by_input: bool = False) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 import secrets
-import sqlite3
-import traceback
 
 import msgspec
 
 from neardup.errors import InputError, NeardupError, OutputError
+from neardup.logs import traced
 from neardup.shown import shown
 
 _log = logging.getLogger("neardup.server")
@@ -67,21 +66,6 @@ def problem_of(exc: Exception) -> Problem:
     if isinstance(exc, OutputError):
         return Problem(507, str(exc))
     incident = secrets.token_hex(4)
-    told = str(exc) if isinstance(exc, NeardupError) else _traced(exc)
+    told = str(exc) if isinstance(exc, NeardupError) else traced(exc)
     _log.error("%s", "\n".join(shown(line) for line in f"incident {incident}: {told}".split("\n")))
     return Problem(500, f"the service failed; its log tells more under incident {incident}.", incident=incident)
-
-
-def _traced(exc: BaseException) -> str:
-    """The traceback of an error and of its causes, without what foreign errors say."""
-    parts = []
-    each: BaseException | None = exc
-    seen: set[int] = set()
-    while each is not None and id(each) not in seen:
-        seen.add(id(each))
-        kind = type(each)
-        said = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-        said += f": {each}" if isinstance(each, (NeardupError, OSError, sqlite3.Error)) else ""
-        parts.append("".join(["Traceback (most recent call last):\n", *traceback.format_tb(each.__traceback__), said]))
-        each = each.__cause__ or each.__context__
-    return "\nwhich came of this error:\n".join(parts)
