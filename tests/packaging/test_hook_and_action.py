@@ -132,6 +132,17 @@ def test_names_of_files_cannot_give_commands_to_the_log(act: Any, documents: Pat
     assert summary.count("\n```") == 2
 
 
+def test_options_give_the_list_of_pairs_no_other_form(act: Any, documents: Path) -> None:
+    """One pair a line is counted, and lines of CSV would begin with a name."""
+    (documents / "::error::not so.md").write_text(TEXT, encoding="utf-8")
+    done, output, _ = act(THRESHOLD="0.7", OPTIONS="--format csv -o pairs.csv")
+    assert output == "pairs=3\n"
+    assert [line for line in done.stdout.splitlines() if line.startswith("::")] == [
+        "::error::3 pairs of documents are near-duplicates"
+    ]
+    assert not (documents / "pairs.csv").exists()
+
+
 def test_every_input_reaches_the_step_by_the_environment() -> None:
     step = action()["runs"]["steps"][-1]
     for name in action()["inputs"]:
