@@ -99,7 +99,11 @@ ANSWERS = {
         ("index", "pairs", "c.index", "-o", "w.csv"),
     ],
     "index dedup-stream": [("index", "dedup-stream", "a.index", "docs.jsonl", "--on-bad", "skip", "-o", "x.jsonl")],
-    "index remove": [("index", "remove", "c.index", "n0", "zz", "--missing", "skip")],
+    "index remove": [
+        ("index", "remove", "c.index", "n0", "zz", "--missing", "skip"),
+        ("index", "remove", "c.index", "--older-than", "1d"),
+        ("index", "remove", "c.index", "--older-than", "1d", "--dry-run"),
+    ],
     "index merge": [("index", "merge", "e.index", "f.index")],
     "index info": [("index", "info", "c.index")],
     "index verify": [("index", "verify", "c.index")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -95,11 +96,15 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
     )
     shim.chmod(0o755)
     (tmp_path / "script").write_text(run("completion", "bash").stdout)
+    (tmp_path / "x.jsonl").write_text(json.dumps(dict.fromkeys(["text", "*", "two words", "$(cue)", "größe"], "")))
     steps = """
     . ./script
     complete -p neardup >&2
     COMP_WORDS=(neardup find x.jsonl --link con); COMP_CWORD=4
     _neardup_completion neardup; echo "${COMPREPLY[@]}"
+    COMPREPLY=(); COMP_WORDS=(neardup find x.jsonl --text ""); COMP_CWORD=4
+    _neardup_completion neardup
+    for offered in "${COMPREPLY[@]}"; do eval "set -- $offered"; echo "$#: $*"; done
     """
     done = subprocess.run(
         ["bash", "--norc", "-c", steps],
@@ -109,7 +114,8 @@ def test_bash_completes_by_the_script(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.stdout, done.returncode) == ("connected\n", 0), done.stderr
+    offered = ["1: text", "1: *", "1: two words", "1: $(cue)", "1: größe"]
+    assert (done.stdout.splitlines(), done.returncode) == (["connected", *offered], 0), done.stderr
     assert "-F _neardup_completion neardup" in done.stderr
 
 

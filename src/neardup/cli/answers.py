@@ -252,7 +252,7 @@ def _tuned(shapes: Shapes, plan: Schema) -> Schema:
 
 
 def _of_an_index(shapes: Shapes, preset: dict[str, Schema]) -> dict[str, Schema]:
-    from neardup.index.outcomes import Added, IndexInfo, Streamed, Verified
+    from neardup.index.outcomes import Added, IndexInfo, RemovedByAge, Streamed, Verified
     from neardup.inputs.passed import PassedOver
 
     info, added = shapes.fields(IndexInfo), shapes.fields(Added)
@@ -272,7 +272,10 @@ def _of_an_index(shapes: Shapes, preset: dict[str, Schema]) -> dict[str, Schema]
             record({**added, **done}), record({**admitted, **left, **done}, about="With --if-new and -o.")
         ),
         "index dedup-stream": record({**shapes.fields(Streamed, but=["faults"]), **done}),
-        "index remove": record({"removed": WHOLE, "missing": WHOLE, **done}),
+        "index remove": either(
+            record({"removed": WHOLE, "missing": WHOLE, **done}),
+            record({**shapes.fields(RemovedByAge), "dry_run": FLAG, **done}, about="With --older-than."),
+        ),
         "index merge": record({**added, **done}),
         "index query": record(
             {"queries": WHOLE, "answered": WHOLE, "hits": WHOLE, **left, **done, **measure}, optional=["measure"]

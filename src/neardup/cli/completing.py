@@ -26,6 +26,10 @@ PLACES = {
 """Where each shell looks for the script, below the folder of an installation."""
 _MOST = 1 << 20
 """Bytes of the first line of an input that are looked at."""
+_ADDED = """[[ $value == *[!A-Za-z0-9_.,:/=+@%-]* ]] && value=$(printf %q "$value")
+            COMPREPLY+=("$value")"""
+"""How the script of bash takes a value: click's leaves a name with a space or ``*`` in it, such as that of a column, to
+bash to take apart."""
 Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -34,7 +38,8 @@ def script(shell: str, command: click.Command) -> str:
     found = get_completion_class(shell)
     assert found is not None
     # not the method of bash's own class, which starts bash to look at its version
-    return ShellComplete.source(found(command, {}, "neardup", "_NEARDUP_COMPLETE"))
+    source = ShellComplete.source(found(command, {}, "neardup", "_NEARDUP_COMPLETE"))
+    return source.replace("COMPREPLY+=($value)", _ADDED) if shell == "bash" else source
 
 
 def words(*known: str) -> Offer:
