@@ -237,8 +237,8 @@ def main() -> None:
     for name in HARD if arguments.hard else ["the files"]:
         for span in arguments.span:
             given = [name, "--hard"] if arguments.hard else [*arguments.files, "--megabytes", str(arguments.megabytes)]
-            command = [sys.executable, __file__, "--one", *given, "--span", str(span)]
             given += ["--recombined"] if arguments.recombined else []
+            command = [sys.executable, __file__, "--one", *given, "--span", str(span)]
             limited = [] if arguments.memory is None else ["--memory", str(arguments.memory)]
             digests = set()
             for how in ([], ["--suffixes"]) if arguments.suffixes else ([],):

@@ -92,14 +92,26 @@ class Selected:
     loops: I64
 
 
-def select_anchors(documents: Documents, window: Window, key: Key) -> Selected:
+class Room:
+    """Arrays that are written again and again: to have new ones touched takes as long as finding the anchors."""
+
+    def __init__(self) -> None:
+        self._arrays: tuple[U64, U64, I64] | None = None
+
+    def of(self, windows: int) -> tuple[U64, U64, I64]:
+        """Arrays for the keys, the anchors and the loops of so many windows."""
+        if self._arrays is None or self._arrays[0].size < windows:
+            keys, anchors = np.empty(windows, dtype=np.uint64), np.empty(windows, dtype=np.uint64)
+            self._arrays = keys, anchors, np.empty((windows // anchoring.LOOP + 1, 3), dtype=np.int64)
+        return self._arrays
+
+
+def select_anchors(documents: Documents, window: Window, key: Key, room: Room) -> Selected:
     """An anchor for every window of some documents."""
     first = int(documents.offsets[0])
     data, unit = documents.data[first:], window.unit
     offsets = (documents.offsets - first) // unit
-    room = max(1, int(np.maximum(np.diff(offsets) - window.span + 1, 0).sum()))
-    keys, anchors = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
-    loops = np.empty((room // anchoring.LOOP + 1, 3), dtype=np.int64)
+    keys, anchors, loops = room.of(max(1, int(np.maximum(np.diff(offsets) - window.span + 1, 0).sum())))
     found, looped = anchoring.select_anchors(
         data, offsets, unit, window.span, window.gram, window.k, key, keys, anchors, loops
     )
@@ -160,11 +172,11 @@ def find_repeats(
         batch = task()
         compared = units.of(batch.documents)
         documents = compared.documents
-        slices = [slice(0, len(documents))]
-        if not units.are_bytes:  # anchors go into arrays of the size of all windows: those of some at a time
-            slices = list(cut(np.diff(documents.offsets), SLICE * window.unit))
+        # anchors go into arrays of the size of all windows: those of some documents at a time, into the same arrays
+        slices = list(cut(np.diff(documents.offsets), SLICE * window.unit))
         begins = [int(documents.offsets[some.start] - documents.offsets[0]) // window.unit for some in slices]
-        parts = [select_anchors(documents.slice(some.start, some.stop), window, key) for some in slices]
+        room = Room()
+        parts = [select_anchors(documents.slice(some.start, some.stop), window, key, room) for some in slices]
         return batch, compared, list(zip(begins, parts, strict=True))
 
     readers, room = threads, space.budget.store

@@ -20,7 +20,7 @@ from neardup.cutting import cut, starts_of
 from neardup.engine.repeats.around import Around, places_of
 from neardup.engine.repeats.choice import NOWHERE, Choice
 from neardup.engine.repeats.crowds import crowd_pieces
-from neardup.engine.repeats.find import Selected, select_anchors
+from neardup.engine.repeats.find import Room, Selected, select_anchors
 from neardup.engine.repeats.grouping import GROUP_SHARE, MOST_ROWS, ROW_BYTES, pieces_of
 from neardup.engine.repeats.text import EndToEnd, merged
 from neardup.engine.space import Space
@@ -87,10 +87,11 @@ def give_anchors(job: PassageJob, split: int, parts: int) -> Iterator[Blob]:
 def _selected(job: PassageJob, text: U8, offsets: I64) -> tuple[U64, I64]:
     """Anchors and loops of documents, by place in ``text``; of long ones some windows at a time."""
     window, found, loops = job.window, [np.empty((0, 2), np.uint64)], [np.empty((0, 3), np.int64)]
+    room = Room()
 
     def take(at: int, ends: I64) -> None:
         data = text[at * window.unit : int(ends[-1]) * window.unit + SLACK]
-        selected: Selected = select_anchors(Documents(data, (ends - at) * window.unit), window, job.key)
+        selected: Selected = select_anchors(Documents(data, (ends - at) * window.unit), window, job.key, room)
         rows = selected.rows
         rows[:, 1] += np.uint64(at) << anchoring.BITS24
         found.append(rows)
