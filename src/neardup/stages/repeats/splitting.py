@@ -8,6 +8,8 @@ sentence in many scripts; and at a blank line. What is nothing but white space i
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -43,12 +45,12 @@ def check_unit(unit: str) -> None:
         _segmenter()
 
 
-def _segmenter() -> Callable[[str, str], list[str]]:
+def _segmenter() -> Callable[[str, str], list[dict[str, Any]]]:
     try:
-        from sentencex import segment
+        from sentencex import get_sentence_boundaries
     except ImportError as exc:
         raise MissingDependency("unit 'sentence' needs sentencex: pip install 'neardup[sentences]'") from exc
-    found: Callable[[str, str], list[str]] = segment
+    found: Callable[[str, str], list[dict[str, Any]]] = get_sentence_boundaries
     return found
 
 
@@ -58,13 +60,15 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
     counts = np.empty(len(documents), dtype=np.int64)
     for d in range(len(documents)):
         text = documents.blob(d).decode("utf-8", "replace")
-        parts = segment(_LANGUAGE, text) if text else []
-        sizes += map(len, parts) if text.isascii() else (len(part.encode()) for part in parts)
-        counts[d] = len(parts)
-    ends = starts_of(np.array(sizes, dtype=np.int64)) + documents.offsets[0]
-    bounds = np.stack((ends[:-1], ends[1:]), axis=1)
-    if int(ends[-1]) != int(documents.offsets[-1]):
-        raise RuntimeError("sentencex gave sentences that are not together the text")
+        # the library leaves out some line breaks between paragraphs, so a piece goes from the end of one sentence to
+        # that of the next, and has what lies between them, which is trimmed below
+        ends = [0, *(each["end_index"] for each in segment(_LANGUAGE, text)), len(text)]
+        pieces = pairwise(ends)
+        sizes += (stop - at if text.isascii() else len(text[at:stop].encode()) for at, stop in pieces)
+        counts[d] = len(ends) - 1
+    places = starts_of(np.array(sizes, dtype=np.int64)) + documents.offsets[0]
+    bounds = np.stack((places[:-1], places[1:]), axis=1)
+    assert int(places[-1]) == int(documents.offsets[-1]), "documents are UTF-8"
     units.trim(documents.data, bounds)
     of = np.repeat(np.arange(counts.size), counts)
     some = bounds[:, 1] > bounds[:, 0]
