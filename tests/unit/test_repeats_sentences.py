@@ -1,4 +1,4 @@
-"""Sentences of long texts, and of texts in many scripts.
+"""Sentences of long texts, of texts in many scripts, and of texts that the library for sentences fails on.
 
 The oracle divides a text at its blank lines and asks the library about each paragraph by itself, for the sentences and
 not for their places.
@@ -33,6 +33,7 @@ WORDS = [
     "\u0905\u0917\u0932\u093e",
 ]
 ENDS = [". ", "! ", "?\n", ".\r\n", "\u3002", " \u0964 ", ".) "]
+WIDE = [char for char in map(chr, range(0x80, 0x110000)) if char.isspace()]
 BLANK_LINES = ["\n\n", "\n\n\n\n", "\r\n\r\n"]
 
 
@@ -98,3 +99,46 @@ def test_sentences_that_repeat_in_long_texts_are_cut(how: dict[str, Any]) -> Non
         texts[0].removesuffix(said).rstrip(),
         texts[1].removeprefix(said).removesuffix(said).strip(),
     ]
+
+
+@pytest.mark.parametrize("white", WIDE, ids=ascii)
+def test_white_space_of_several_bytes_behind_an_initial_is_no_failure(white: str) -> None:
+    assert sentences_of([f"C{white}. x", f"See A{white}. x{white}Then B. Hello{white}"]) == [
+        [f"C{white}. x"],
+        [f"See A{white}. x{white}Then B. Hello"],
+    ]
+
+
+@given(st.text(["A", "b", "C", ".", "?", "!", " ", "\n", "1", ")", "\u3002", "\U0001f389", *WIDE], max_size=20))
+@settings(max_examples=500)
+def test_white_space_of_several_bytes_ends_the_sentences_that_it_ended(text: str) -> None:
+    try:
+        pieces = [piece.strip() for piece in sentencex.segment("en", text)]
+    except BaseException as exc:
+        if type(exc).__name__ != "PanicException":
+            raise
+        pieces = []
+    [found] = sentences_of([text])
+    assert not pieces or found == [piece for piece in pieces if piece]
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+class PanicException(BaseException):
+    """Named as the one that the library raises, whose class nobody can import."""
+
+
+def test_a_paragraph_that_the_library_fails_on_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, kind = sentencex.get_sentence_boundaries, PanicException
+
+    def failing(language: str, text: str) -> Any:
+        if "hard" in text:
+            raise kind
+        return real(language, text)
+
+    monkeypatch.setattr(sentencex, "get_sentence_boundaries", failing)
+    text = "\u00c9. A.\n\nIt is hard. So \u65e5 it is.\r\n\r\nOne more. Two."
+    wanted = ["\u00c9.", "A.", "It is hard. So \u65e5 it is.", "One more.", "Two."]
+    assert sentences_of([text, "One. Two."]) == [wanted, ["One.", "Two."]]
+    for kind in (KeyboardInterrupt, SystemExit, MemoryError):
+        with pytest.raises(kind):
+            sentences_of([text])
