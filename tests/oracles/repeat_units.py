@@ -93,31 +93,36 @@ def words(units: list[Unit]) -> list[Unit]:
     return found
 
 
-def cut_characters(documents: Sequence[list[Unit]], span: int, policy: str) -> list[set[int]]:
+def cut_characters(texts: Sequence[str], documents: Sequence[list[Unit]], span: int, policy: str) -> list[set[int]]:
     """The characters of each original that a policy cuts.
 
     Of each run of units that go: from its first unit's begin to its last one's end, and nothing that a unit which
-    stays came from.
+    stays came from. A run ends where text stands before the next unit, and no window that goes has both.
     """
     goes, stays = POLICIES[policy]
     gone: set[tuple[int, int]] = set()
     kept: set[tuple[int, int]] = set()
+    together: set[tuple[int, int]] = set()
     for (d, i), window in windows([tuple(unit.text for unit in units) for units in documents], span).items():
         for into, kinds in ((gone, goes), (kept, stays)):
             if window.kind in kinds:
                 into |= {(d, j) for j in range(i, i + span)}
+        if window.kind in goes:
+            together |= {(d, j) for j in range(i, i + span - 1)}
     gone -= kept
     cut: list[set[int]] = []
-    for d, units in enumerate(documents):
+    for d, (text, units) in enumerate(zip(texts, documents, strict=True)):
         characters: set[int] = set()
         i = 0
         while i < len(units):
             j = i
             while j < len(units) and (d, j) in gone:
                 j += 1
+                if j < len(units) and (d, j - 1) not in together and text[units[j - 1].end : units[j].start].strip():
+                    break
             if j > i:
                 characters |= set(range(units[i].start, units[j - 1].end))
-            i = j + 1
+            i = max(j, i + 1)
         for j, unit in enumerate(units):
             if (d, j) not in gone:
                 characters -= set(range(unit.start, unit.end))

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.oracles import repeat_units as plain
+from tests.oracles.repeats import windows
 from tests.unit.repeating import BAD_KEY, check, rows_of
 
 import neardup
@@ -55,6 +58,20 @@ def run_over(texts: list[str], length: Length, normalize: str) -> PassageRun:
     )
 
 
+def cut_by(run: PassageRun, texts: list[str], policy: str) -> list[set[int]]:
+    """The characters of each text that a policy cuts; each cut is apart from the one before."""
+    cut = [set[int]() for _ in texts]
+    last = (-1, -1)
+    for part in run.cuts(policy):
+        for document, start, end in zip(*map(np.ndarray.tolist, (part.document, part.start, part.end)), strict=True):
+            assert last < (document, start)
+            last = (document, end)
+            text = texts[document].encode()
+            begin = len(text[:start].decode())
+            cut[document].update(range(begin, begin + len(text[start:end].decode())))
+    return cut
+
+
 def bytes_before(text: str, at: int) -> int:
     return len(text[:at].encode())
 
@@ -90,15 +107,7 @@ def test_words_and_characters_are_found_and_placed_as_the_plain_definition_has_t
         assert summary.too_short == sum(len(each) < span for each in units)
         assert summary.bytes == sum(len(text.encode()) for text in texts)
         for policy in plain.POLICIES:
-            cut = [set[int]() for _ in texts]
-            for part in run.cuts(policy):
-                for document, start, end in zip(
-                    *map(np.ndarray.tolist, (part.document, part.start, part.end)), strict=True
-                ):
-                    text = texts[document].encode()
-                    begin = len(text[:start].decode())
-                    cut[document].update(range(begin, begin + len(text[start:end].decode())))
-            assert cut == plain.cut_characters(units, span, policy)
+            assert cut_by(run, texts, policy) == plain.cut_characters(texts, units, span, policy)
 
 
 @pytest.mark.parametrize("normalize", ["none,casefold", "nfc,casefold,space", "nfkc,punct"])
@@ -140,6 +149,48 @@ def test_a_cut_goes_through_the_original_with_its_case_and_gaps():
     assert found.cut()["text"].to_pylist() == [texts[0], "Two! ; more"]
     assert neardup.passages(texts, min_words=8, normalize="casefold").spans.num_rows == 0
     assert neardup.passages(texts, min_words=6).spans.num_rows == 0
+
+
+PASSAGES = ["The first of two sentences that stand", "and the second of them, which follows"]
+
+
+def test_what_stands_between_two_passages_that_follow_each_other_is_not_cut() -> None:
+    one, two = PASSAGES
+    between = " \U0001f389\u2605\u2605 (\u00a7\u00a7) --- "
+    texts = [f"A {one} B", f"C {two} D", f"3. {one}{between}{two} end."]
+    assert neardup.passages(texts, min_words=6).cut()["text"].to_pylist() == [*texts[:2], f"3. {between} end."]
+    dashes = [f"A {one}.", f"C {two}.", f"3. {one}-----{two}."]
+    cut = neardup.passages(dashes, min_chars=20, normalize="nfc,punct").cut()["text"].to_pylist()
+    assert cut == [*dashes[:2], "3.-----."]
+
+
+def test_white_space_between_two_passages_that_follow_each_other_goes_with_them() -> None:
+    one, two = PASSAGES
+    texts = [f"A {one} B", f"C {two} D", f"3. {one}\n\u3000 {two} end."]
+    assert neardup.passages(texts, min_words=6).cut()["text"].to_pylist() == [*texts[:2], "3.  end."]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcd"), max_size=14), min_size=2, max_size=5),
+    st.lists(
+        st.sampled_from([" ", "  ", "\n", ", ", " \U0001f389 ", "--", " \u2605 (\u00a7) "]), min_size=1, max_size=7
+    ),
+    st.sampled_from(sorted(plain.POLICIES)),
+)
+def test_nothing_but_white_space_is_cut_that_stands_in_no_repeated_run_of_words(
+    words: list[list[str]], gaps: list[str], policy: str
+) -> None:
+    draw = random.Random(str(words))
+    texts = ["".join(word + draw.choice(gaps) for word in each) for each in words]
+    units = [plain.words(plain.normalised(text, "none")) for text in texts]
+    covered = [set[int]() for _ in texts]
+    for d, i in windows([tuple(unit.text for unit in each) for each in units], 4):
+        covered[d].update(range(units[d][i].start, units[d][i + 3].end))
+    with run_over(texts, Length("word", 4), "none") as run:
+        cut = cut_by(run, texts, policy)
+        assert cut == plain.cut_characters(texts, units, 4, policy)
+    for whole, gone, repeated in zip(texts, cut, covered, strict=True):
+        assert not "".join(whole[i] for i in gone - repeated).strip()
 
 
 def test_words_that_share_every_hash_keep_numbers_of_their_own():

@@ -7,8 +7,9 @@ import numpy as np
 from neardup.engine.repeats.text import EndToEnd
 from neardup.engine.repeats.units import Compared
 from neardup.engine.space import Space
+from neardup.kernels.units import trim
 from neardup.spool import Column, FileColumn, MemoryColumn
-from neardup.types import I64, Documents
+from neardup.types import I64, Documents, Mask, frozen
 
 
 class Originals:
@@ -95,6 +96,15 @@ class Originals:
         behind = np.where(first + end < stop, self._field(np.minimum(first + end, stop - 1), 0), ends)
         begins = np.maximum(begins, before)
         return begins, np.maximum(begins, np.minimum(ends, behind))
+
+    def are_blank(self, document: I64, start: I64, end: I64) -> Mask:
+        """Which stretches of bytes of documents as read, rising and apart, have nothing but white space."""
+        sizes = end - start
+        data, at = self.text.around(self.text.offsets[document] + start, sizes)
+        bounds = np.stack((at, at + sizes), axis=1)
+        trim(frozen(data), bounds)
+        found: Mask = bounds[:, 0] == bounds[:, 1]
+        return found
 
     def _field(self, units: I64, field: int) -> I64:
         assert self._places is not None

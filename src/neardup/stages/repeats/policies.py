@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ REPEATED, LATER, IGNORABLE = (FIRST, OWN, OTHER), (OWN, OTHER), (IGNORED,)
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Stretches to cut, rising and apart."""
+    """Stretches to cut, rising; two have nothing in common, and may touch."""
 
     document: I64
     """int64[n]: row of the document."""
@@ -48,13 +48,19 @@ class Cuts:
 
 def find_cuts(segments: Segments, policy: str) -> Cuts:
     """What ``policy``, one of POLICIES, cuts of some documents, all of whose segments are given, in the order of the
-    documents. O(n log n)."""
+    documents. Two stretches touch where no segment that is cut has units of both. O(n log n)."""
     goes, stays = POLICIES[policy]
-    return stretches_of(segments, goes, (*stays, IGNORED))
+    # unit i gets the place 2i + 1, and what stands before it 2i, which is in a segment with the units on both sides
+    places = replace(segments, start=2 * segments.start + 1, end=2 * segments.end)
+    found = stretches_of(places, goes, (*stays, IGNORED))
+    start, end = found.start // 2, found.end // 2
+    has_units = end > start
+    return Cuts(found.document[has_units], start[has_units], end[has_units])
 
 
 def stretches_of(segments: Segments, goes: tuple[int, ...], stays: tuple[int, ...] = ()) -> Cuts:
-    """What segments of the kinds ``goes`` cover and none of the kinds ``stays`` does; documents rise. O(n log n)."""
+    """What segments of the kinds ``goes`` cover and none of the kinds ``stays`` does, in stretches that do not touch;
+    documents rise. O(n log n)."""
     if not len(segments):
         return Cuts(*(np.empty(0, dtype=np.int64) for _ in range(3)))
     is_cut, is_kept = np.isin(segments.kind, goes), np.isin(segments.kind, stays)

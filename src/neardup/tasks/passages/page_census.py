@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.stages.repeats.policies import Cuts, find_cuts
 from neardup.stages.repeats.segments import IGNORED
 from neardup.stages.repeats.surgery import joint, snap_cuts
+from neardup.tasks.repeats.cutting import cuts_in_bytes
 from neardup.tasks.repeats.places import Spans
 from neardup.tasks.repeats.run import PassageRun
 from neardup.tasks.repeats.settings import Cutting
@@ -98,9 +98,8 @@ def marks_of(run: PassageRun, spans: Spans, passage: I64, row: int, text: bytes,
     """The marks of a document; ``passage`` is the number of each span's passage."""
     repeats = run.find()
     mine, base = spans.rows_of(row), int(repeats.originals.text.offsets[row])
-    cuts: Cuts = find_cuts(spans.segments(mine, repeats.text.offsets), cutting.policy)
-    start, end = repeats.originals.inside(cuts.document, cuts.start, cuts.end)
-    ends = list(zip(start.tolist(), end.tolist(), strict=True))
+    cuts = cuts_in_bytes(repeats, spans.segments(mine, repeats.text.offsets), cutting.policy)
+    ends = list(zip(cuts.start.tolist(), cuts.end.tolist(), strict=True))
     cut = snap_cuts(text, ends, snap=cutting.snap, least=cutting.min_cut)
     is_repeat = spans.kind[mine] != IGNORED
     low, high, numbers = (column[mine][is_repeat] for column in (spans.low, spans.high, passage))

@@ -56,8 +56,25 @@ class CutDocument:
 def unsnapped_cuts(repeats: Repeats, segments: Iterable[Segments], policy: str) -> Iterator[Cuts]:
     """What a policy cuts, in bytes, before cuts are moved inward; those of one document come together."""
     for found in whole_documents(segments):
-        cuts = find_cuts(found, policy)
-        yield Cuts(cuts.document, *repeats.originals.inside(cuts.document, cuts.start, cuts.end))
+        yield cuts_in_bytes(repeats, found, policy)
+
+
+def cuts_in_bytes(repeats: Repeats, segments: Segments, policy: str) -> Cuts:
+    """What a policy cuts of some documents, all of whose segments are given, in bytes of the texts as read.
+
+    Passages that follow each other are one cut where nothing but white space stands between them. What else does, such
+    as signs between two words, was not compared and is in neither, so it stays.
+    """
+    cuts, originals = find_cuts(segments, policy), repeats.originals
+    if not len(cuts):
+        return cuts
+    begins, ends = originals.around(cuts.document, cuts.start, cuts.end)
+    is_joined = (cuts.document[1:] == cuts.document[:-1]) & (cuts.start[1:] == cuts.end[:-1])
+    parted = np.flatnonzero(is_joined & (begins[1:] > ends[:-1]))
+    is_joined[parted] = originals.are_blank(cuts.document[parted], ends[parted], begins[parted + 1])
+    is_first, is_last = np.append(True, ~is_joined), np.append(~is_joined, True)
+    rows = cuts.document[is_first]
+    return Cuts(rows, *originals.inside(rows, cuts.start[is_first], cuts.end[is_last]))
 
 
 def cut_documents(repeats: Repeats, segments: Iterable[Segments], cutting: Cutting) -> Iterator[CutDocument]:
