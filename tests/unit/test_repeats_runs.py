@@ -399,24 +399,3 @@ def test_the_presets_do_what_the_pipelines_did() -> None:
     assert neardup.passages(lines, preset="c4-lines").cut()["text"].to_pylist() == [lines[0], "page 2", "Rest"]
     assert neardup.passages(lines, preset="ccnet").cut()["text"].to_pylist() == ["", "", "Rest"]
     assert neardup.passages(lines, preset="ccnet", normalize="none").summary.spans == 0
-
-
-@given(st.text("aé_\u0301 .\u65e5", max_size=40), st.integers(1, 90), st.data())
-def test_a_word_is_not_cut_in_two_however_long_it_is(text: str, times: int, data: st.DataObject) -> None:
-    """Also where it is longer than what is looked at together."""
-    text = data.draw(st.sampled_from(["", "b"])) + text * times
-    if not text:
-        return
-    begin = data.draw(st.integers(0, len(text) - 1))
-    end = data.draw(st.integers(begin + 1, len(text)))
-    is_word = [char.isalnum() or char == "_" for char in text]
-    low, high = begin, end
-    if begin and is_word[begin - 1]:
-        while low < high and is_word[low]:
-            low += 1
-    if end < len(text) and is_word[end]:
-        while low < high and is_word[high - 1]:
-            high -= 1
-    places = [len(text[:at].encode()) for at in (begin, end, low, high)]
-    found = snap_cuts(text.encode(), [(places[0], places[1])], snap="word", least=0)
-    assert found == ([(places[2], places[3])] if low < high else [])

@@ -12,6 +12,7 @@ Cuts of whole units (``UNIT``) take the white space on one side along.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 Span = tuple[int, int]
@@ -27,8 +28,9 @@ _CLOSING = "|".join(map(re.escape, "\"')]}»”’」』）】"))
 _SENTENCE_END = re.compile(
     rf"(?:[.!?]|…)+(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
 )
-_WORD = re.compile(r"\w*")
-"""Letters, numbers and underscores: what ``_is_word`` says, of a text."""
+_LETTERS = re.compile(r"\w*")
+_JOINERS = "\u200c\u200d"
+"""They stand inside words: of Persian and of Indian scripts."""
 _PIECE = 64
 """Bytes of a word that are looked at first."""
 _BEFORE = 64
@@ -39,14 +41,16 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
     """The cuts (bytes of ``text``, UTF-8, rising, apart), each moved inward; those below ``least`` bytes are left out.
 
     ``snap``, one of SNAPS: to whole characters; so that no word is cut in two; to whole lines; or to whole
-    sentences. A word is a run of letters, digits and underscores. With UNIT cuts of at least ``least`` bytes grow
-    by white space, as ``_with_white_space`` has it.
+    sentences. A word is a run of letters, digits and underscores, with the marks and joiners that follow them. With
+    UNIT cuts of at least ``least`` bytes grow by white space, as ``_with_white_space`` has it.
     """
     if snap == UNIT:
         return [_with_white_space(text, *cut) for cut in cuts if cut[1] - cut[0] >= least]
     found = []
     for start, end in cuts:
         start, end = _to_characters(text, start, end)
+        if start == end:
+            continue
         if snap == "word":
             start, end = _to_words(text, start, end)
         elif snap == "line":
@@ -105,17 +109,40 @@ def _end_at(text: bytes, at: int) -> int:
     return at
 
 
-def _is_word(piece: bytes) -> bool:
-    character = piece.decode("utf-8", "replace")
+def _is_letter(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _is_word_at(text: bytes, at: int) -> bool:
-    return at < len(text) and _is_word(text[at : _end_at(text, at)])
+def _goes_on(character: str) -> bool:
+    """Whether a character, a mark or a joiner, is in the word that it follows."""
+    return character in _JOINERS or unicodedata.category(character).startswith("M")
 
 
 def _is_word_before(text: bytes, at: int) -> bool:
-    return at > 0 and _is_word(text[_begin_before(text, at) : at])
+    while at > 0:
+        begin = _begin_before(text, at)
+        character = text[begin:at].decode("utf-8", "replace")
+        if not _goes_on(character):
+            return _is_letter(character)
+        at = begin
+    return False
+
+
+def _is_word_at(text: bytes, at: int) -> bool:
+    if at == len(text):
+        return False
+    character = text[at : _end_at(text, at)].decode("utf-8", "replace")
+    return _is_word_before(text, at) if _goes_on(character) else _is_letter(character)
+
+
+def _word_length(text: str) -> int:
+    """With how many letters, marks and joiners a text begins."""
+    at = 0
+    while True:
+        at = _LETTERS.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if at == len(text) or not _goes_on(text[at]):
+            return at
+        at += 1
 
 
 def _to_words(text: bytes, start: int, end: int) -> Span:
@@ -134,9 +161,9 @@ def _behind_word(text: bytes, start: int, end: int) -> int:
         while _is_inside(text, stop):
             stop -= 1
         piece = text[start:stop].decode("utf-8", "replace")
-        word = _WORD.match(piece)[0]  # type: ignore[index]  # it matches nothing, too
-        start += len(word.encode())
-        if len(word) < len(piece):
+        count = _word_length(piece)
+        start += len(piece[:count].encode())
+        if count < len(piece):
             break
         size *= 2
     return start
@@ -144,17 +171,19 @@ def _behind_word(text: bytes, start: int, end: int) -> int:
 
 def _before_word(text: bytes, start: int, end: int) -> int:
     """Where the word that goes on at ``end`` begins, or ``start``."""
-    size = _PIECE
+    size, stop = _PIECE, end
     while start < end:
         begin = max(start, end - size)
         while _is_inside(text, begin):
             begin += 1
         piece = text[begin:end].decode("utf-8", "replace")[::-1]
-        word = _WORD.match(piece)[0]  # type: ignore[index]
-        end -= len(word.encode())
-        if len(word) < len(piece):
+        count = _word_length(piece)
+        end -= len(piece[:count].encode())
+        if count < len(piece):
             break
         size *= 2
+    while end < stop and _goes_on(text[end : (behind := _end_at(text, end))].decode("utf-8", "replace")):
+        end = behind  # it follows what is no letter
     return end
 
 
