@@ -5,7 +5,7 @@ from __future__ import annotations
 from unicodedata import category
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.stages.repeats.surgery import snap_cuts, without
@@ -61,3 +61,52 @@ def test_a_word_is_not_cut_in_two_however_long_it_is(text: str, times: int, data
     places = [len(text[:at].encode()) for at in (begin, end, low, high)]
     found = snap_cuts(text.encode(), [(places[0], places[1])], snap="word", least=0)
     assert found == ([(places[2], places[3])] if low < high else [])
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where sentences end, place by place."""
+    closing = set("\"')]}\u00bb\u201d\u2019\u300d\u300f\uff09\u3011")
+    ends = {0, len(text)}
+    for end in range(1, len(text) + 1):
+        mark = end
+        while mark and text[mark - 1] in closing:
+            mark -= 1
+        before, behind = text[mark - 1 : mark] if mark else "", text[end : end + 1]
+        if before and before in ".!?\u2026" and (not behind or behind in " \t\n\r\f\v"):
+            ends.add(end)
+        goes_on = closing if mark < end else closing | set("\u3002\uff01\uff1f")
+        if before and before in "\u3002\uff01\uff1f" and behind not in goes_on:
+            ends.add(end)
+        line = text[:end].rstrip(" \t\r")
+        if behind == "\n" and line.endswith("\n"):
+            ends.add(end)
+    return sorted(ends)
+
+
+@given(st.text('a1 \n\t.!?\u2026\u3002\uff1f)"\u201d\u300d', max_size=20), st.data())
+@settings(max_examples=500)
+def test_a_cut_to_sentences_is_that_of_the_plain_definition(text: str, data: st.DataObject) -> None:
+    if not text:
+        return
+    begin = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(begin + 1, len(text)))
+    ends = sentence_ends(text)
+    low = begin
+    if not any(each <= begin and not text[each:begin].strip() for each in ends):
+        low = min((each for each in ends if begin <= each <= end), default=end)
+    high = max(low, *(each for each in ends if each <= end))
+    if not text[low : low + 1].isspace():
+        while high < end and text[high].isspace():
+            high += 1
+    places = [len(text[:at].encode()) for at in (begin, end, low, high)]
+    found = snap_cuts(text.encode(), [(places[0], places[1])], snap="sentence", least=0)
+    assert found == ([(places[2], places[3])] if low < high else [])
+
+
+@pytest.mark.parametrize("mark", [".", "\u2026", "?!", ".)"])
+def test_megabytes_of_marks_and_many_cuts_in_them_are_done_in_seconds(mark: str) -> None:
+    """It took hours where every mark, or every cut, meant a look at all marks behind it."""
+    text = f"One. Two{mark * (2_000_000 // len(mark.encode()))}x and no end".encode()
+    cuts = [(at, at + 300) for at in range(4, len(text) - 300, 500)]
+    assert snap_cuts(text, cuts, snap="sentence", least=1) == []
+    assert snap_cuts(text, [(4, len(text))], snap="sentence", least=1) == [(4, len(text))]

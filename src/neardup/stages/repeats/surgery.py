@@ -26,8 +26,9 @@ _WHITE = re.compile(
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _CLOSING = "|".join(map(re.escape, "\"')]}»”’」』）】"))
 _SENTENCE_END = re.compile(
-    rf"(?:[.!?]|…)+(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
+    rf"(?:[.!?]|…)(?:{_CLOSING})*(?=\s|\Z)|(?:。|！|？)+(?:{_CLOSING})*|\n[ \t\r]*(?=\n)".encode()
 )
+"""Of several marks of the first kind it takes the last: from each of them to look for that is quadratic."""
 _LETTERS = re.compile(r"\w*")
 _JOINERS = "\u200c\u200d"
 """They stand inside words: of Persian and of Indian scripts."""
@@ -35,6 +36,8 @@ _PIECE = 64
 """Bytes of a word that are looked at first."""
 _BEFORE = 64
 """Bytes before a cut in which the end of the sentence before it is looked for."""
+_BEHIND = 4
+"""Bytes behind a cut that may tell that no sentence ends with it: a character."""
 
 
 def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> list[Span]:
@@ -223,7 +226,7 @@ def _to_lines(text: bytes, start: int, end: int) -> Span:
 def _to_sentences(text: bytes, start: int, end: int) -> Span:
     at = max(0, start - _BEFORE)
     ends = [0] if at == 0 else []
-    for found in _SENTENCE_END.finditer(text, at):
+    for found in _SENTENCE_END.finditer(text, at, end + _BEHIND):
         if found.end() > end:
             break
         ends.append(found.end())
