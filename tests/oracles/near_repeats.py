@@ -176,7 +176,8 @@ def aligned(chain: list[tuple[int, int, int]], text: list[Any], begins: list[int
         low = max(begin - reach, begins[own], source_end if root == own else 0)
         more = best_beginning(text[low:begin][::-1], text[max(source - reach, begins[root]) : source][::-1], kept)
         begin, source, lost, score = begin - more[0], source - more[1], lost + more[2], score + more[3]
-        if end - begin >= rules.length and kept * max(end - begin, source_end - source) >= 1000 * lost:
+        longer, shorter = max(end - begin, source_end - source), min(end - begin, source_end - source)
+        if shorter >= rules.length and kept * longer >= 1000 * lost:
             found.append((Found(begin, end, source, source_end, lost), score, pieces))
     return found
 

@@ -167,8 +167,9 @@ def test_chains_are_those_of_an_oracle(data: st.DataObject):
         true = plain.levenshtein(whole[begin:end], whole[source:source_end])[-1][-1]
         assert true <= differences
         assert differences <= (1 - similarity) * max(end - begin, source_end - source) + 1e-9
-        assert end - begin >= length
+        assert min(end - begin, source_end - source) >= length
         assert source_end <= begin
+    assert (own.end - own.start >= length).all()
 
 
 @given(st.data())
@@ -184,6 +185,14 @@ def test_without_changes_the_places_are_the_exact_ones(data: st.DataObject):
     exact = neardup.passages(texts, min_chars=40, threads=1).spans
     near = neardup.passages(texts, min_chars=40, gaps=9, min_match=20, min_similarity=1.0, threads=1).spans
     assert near.select(names).to_pylist() == exact.select(names).to_pylist()
+
+
+def test_a_first_place_is_as_long_as_was_asked_for_too():
+    draw = random.Random(11)
+    lost = "".join(draw.choices(LETTERS, k=98))
+    texts = [f"1{lost}1", f"2{lost[:30]}***{lost[30:]}2"]  # 98 characters, and 101
+    assert rows(texts, min_chars=99, gaps=20) == []
+    assert [row["end"] - row["start"] for row in rows(texts, min_chars=98, gaps=20)] == [98, 101]
 
 
 def test_threads_memory_and_files_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -43,7 +43,7 @@ class Rules(NamedTuple):
     gap: int
     """Between two pieces, at most, on either side. A passage reaches half as far beyond its first and last piece."""
     length: int
-    """Of the passage, where it stands again."""
+    """Of the passage, where it stands again and where it stood before, at least."""
     similarity: int
     """At least, in thousandths."""
 
@@ -305,7 +305,7 @@ def align_chains(pieces, starts, count, offsets, rules, texts, state, out):
             begin, source = begin - found[0], source - found[1]
             best_lost, best = best_lost + found[2], best + found[3]
             longer = max(end - begin, source_end - source)
-            if end - begin >= rules.length and kept * longer >= 1000 * best_lost:
+            if min(end - begin, source_end - source) >= rules.length and kept * longer >= 1000 * best_lost:
                 out[used, BEGIN], out[used, END] = begin, end
                 out[used, SOURCE], out[used, SOURCE_END] = source, source_end
                 out[used, DIFFERENCES], out[used, SCORE] = best_lost, best
