@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category
 
 import pytest
@@ -110,3 +111,33 @@ def test_megabytes_of_marks_and_many_cuts_in_them_are_done_in_seconds(mark: str)
     cuts = [(at, at + 300) for at in range(4, len(text) - 300, 500)]
     assert snap_cuts(text, cuts, snap="sentence", least=1) == []
     assert snap_cuts(text, [(4, len(text))], snap="sentence", least=1) == [(4, len(text))]
+
+
+@given(st.lists(st.sampled_from(["a", "\u00e9", " ", "\n", "\r", "\r\n", "\x85"]), max_size=14).map("".join), st.data())
+@settings(max_examples=500)
+def test_a_cut_to_lines_begins_and_ends_where_lines_do(text: str, data: st.DataObject) -> None:
+    """A line ends behind LF, CR LF or CR, as with ``unit='line'``."""
+    if not text:
+        return
+    begin = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(begin + 1, len(text)))
+    edges = {0, len(text), *(found.end() for found in re.finditer("\r\n|\r|\n", text))}
+    low = min((each for each in edges if begin <= each <= end), default=end)
+    high = max((each for each in edges if low <= each <= end), default=low)
+    places = [len(text[:at].encode()) for at in (begin, end, low, high)]
+    found = snap_cuts(text.encode(), [(places[0], places[1])], snap="line", least=0)
+    assert found == ([(places[2], places[3])] if low < high else [])
+
+
+def test_a_cut_to_lines_knows_the_line_breaks_of_other_systems() -> None:
+    for line_break in ("\n", "\r\n", "\r"):
+        text = f"one{line_break}two{line_break}three{line_break}four".encode()
+        begin, end = text.index(b"two"), text.index(b"four")
+        assert snap_cuts(text, [(begin - 1, end + 2)], snap="line", least=0) == [(begin, end)]
+        if line_break == "\r\n":
+            assert snap_cuts(text, [(0, begin - 1)], snap="line", least=0) == []
+
+
+@pytest.mark.parametrize("line_break", [b"\n", b"\r\n", b"\r"])
+def test_where_a_line_was_cut_a_line_break_stays_between_words(line_break: bytes) -> None:
+    assert without(b"one" + line_break + b"gone" + line_break + b"two", [(3, 7 + 2 * len(line_break))]) == b"one\ntwo"

@@ -79,7 +79,7 @@ def without(text: bytes, cuts: Sequence[Span]) -> bytes:
 def joint(text: bytes, start: int, end: int) -> bytes:
     """What takes the place of a cut: nothing, or white space where two words would run together."""
     if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
-        return b"\n" if b"\n" in text[start:end] else b" "
+        return b"\n" if _BREAK.search(text, start, end) else b" "
     return b""
 
 
@@ -214,12 +214,19 @@ def _with_white_space(text: bytes, start: int, end: int) -> Span:
     return (line, next_line) if begin == 0 or is_apart else (begin, end)
 
 
+def _begins_line(text: bytes, at: int) -> bool:
+    """Whether a line begins at a place, or the text ends; between CR and LF none does."""
+    before, behind = text[at - 1 : at], text[at : at + 1]
+    return at in (0, len(text)) or before == b"\n" or (before == b"\r" and behind != b"\n")
+
+
 def _to_lines(text: bytes, start: int, end: int) -> Span:
-    if start > 0 and text[start - 1 : start] != b"\n":
-        newline = text.find(b"\n", start, end)
-        start = newline + 1 if newline >= 0 else end
-    if end < len(text) and text[end - 1 : end] != b"\n":
-        end = max(start, text.rfind(b"\n", start, end) + 1)
+    if not _begins_line(text, start):
+        found = _BREAK.search(text, start, end)
+        start = found.end() if found else end
+    if not _begins_line(text, end):
+        last = end - 1 if text[end - 1 : end] == b"\r" else end  # of this CR the LF is behind the cut
+        end = max(start, text.rfind(b"\n", start, last) + 1, text.rfind(b"\r", start, last) + 1)
     return start, end
 
 
