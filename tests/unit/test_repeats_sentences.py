@@ -34,7 +34,7 @@ WORDS = [
 ]
 ENDS = [". ", "! ", "?\n", ".\r\n", "\u3002", " \u0964 ", ".) "]
 WIDE = [char for char in map(chr, range(0x80, 0x110000)) if char.isspace()]
-BLANK_LINES = ["\n\n", "\n\n\n\n", "\r\n\r\n"]
+BLANK_LINES = ["\n\n", "\n\n\n\n", "\r\n\r\n", "\n \t\n", "\r\r", "\r\n\u00a0\r\n"]
 
 
 def sentences_of(texts: list[str]) -> list[list[str]]:
@@ -52,7 +52,11 @@ def sentences_of(texts: list[str]) -> list[list[str]]:
 
 def by_paragraphs(text: str) -> list[str]:
     """The sentences of each paragraph by itself."""
-    pieces = [piece for part in re.split(r"(?:\r?\n){2,}", text) for piece in sentencex.segment("en", part)]
+    pieces = [
+        piece
+        for part in re.split(r"(?:(?:\r\n|\r(?!\n)|\n)\s*?(?:\r\n|\r(?!\n)|\n))+", text)
+        for piece in sentencex.segment("en", part)
+    ]
     return [piece.strip() for piece in pieces if piece.strip()]
 
 

@@ -28,7 +28,7 @@ _LANGUAGE = "en"
 _WIDE_WHITE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 """White space of several bytes, on which sentencex 1.0.32 fails behind an initial. A vertical tab in its place ends the
 same sentences; a space, a tab or a line break does not, since of these its rules know more."""
-_PARAGRAPH = re.compile(r".*?(?:\n\s*\n|\Z)", re.DOTALL)
+_BLANK_LINE = re.compile(r"(?>\r\n|[\r\n])[^\S\r\n]*(?=[\r\n])")
 _Segmenter = Callable[[str, str], list[dict[str, Any]]]
 
 
@@ -66,9 +66,8 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
     counts = np.empty(len(documents), dtype=np.int64)
     for d in range(len(documents)):
         text = documents.blob(d).decode("utf-8", "replace")
-        # the library leaves out some line breaks between paragraphs, so a piece goes from the end of one sentence to
-        # that of the next, and has what lies between them, which is trimmed below
-        ends = [0, *_ends_of_sentences(text, segment), len(text)]
+        # a piece goes from the end of one sentence to that of the next: white space between them is trimmed below
+        ends = [0, *_ends_of_sentences(text, segment)]
         pieces = pairwise(ends)
         sizes += (stop - at if text.isascii() else len(text[at:stop].encode()) for at, stop in pieces)
         counts[d] = len(ends) - 1
@@ -82,20 +81,19 @@ def _sentences(documents: Documents) -> tuple[I64, I64]:
 
 
 def _ends_of_sentences(text: str, segment: _Segmenter) -> list[int]:
-    """Where the sentences of a text end, in characters. What the library fails on is one sentence to its blank line."""
+    """Where the sentences of a text, and its paragraphs, end, in characters; what the library fails on is one sentence.
+
+    The library is given a paragraph at a time: of more than 10 kB it works on pieces, whose borders would tell.
+    """
     text = _WIDE_WHITE.sub("\v", text)
-    try:
-        return [each["end_index"] for each in segment(_LANGUAGE, text)]
-    except BaseException as exc:
-        _raise_unless_panic(exc)
-    ends = []
-    for paragraph in _PARAGRAPH.finditer(text):
+    ends: list[int] = []
+    for start, stop in pairwise([0, *(found.end() for found in _BLANK_LINE.finditer(text)), len(text)]):
         try:
-            found = segment(_LANGUAGE, paragraph[0])
+            found = segment(_LANGUAGE, text[start:stop])
         except BaseException as exc:
             _raise_unless_panic(exc)
             found = []
-        ends += [*(paragraph.start() + each["end_index"] for each in found), paragraph.end()]
+        ends += [*(start + each["end_index"] for each in found), stop]
     return ends
 
 
