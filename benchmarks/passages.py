@@ -1,16 +1,20 @@
 """Repeated passages beside a suffix array, on one core: MB per CPU second, and the peak of memory beside the texts.
 
-    python benchmarks/passages.py FILE… [--span 50 100 200] [--megabytes 100] [--recombined] [--suffixes] [--memory 40]
+    python benchmarks/passages.py FILE… [--span 50 100 200] [--megabytes 100] [--recombined phrases|paragraphs]
+        [--suffixes] [--program dedup_dataset] [--memory 40]
     python benchmarks/passages.py --hard [--span 100]
 
 FILE is JSONL with a field `text`, also .gz, or a .whl or .zip, of which each text file is a document; with
-`--recombined`, documents are made of phrases of these. Each measure is in a process of its own, after a small run that
-loads the kernels. With `--suffixes` the same texts go through pydivsufsort (suffix array, and LCP by Kasai in C) and a
-scan with NumPy that marks every repeated window, and the marks must be the same. Of the CPU seconds those of the system
-are told apart: on a virtual machine it takes seconds to touch half a gigabyte for the first time, and none a minute
-later. `--memory` gives neardup so many MB for its data in place of what is needed; texts go to disk then. `--hard`: one
-passage 100,000 times, exact and with one byte in 20 % changed; runs, periods, Thue-Morse, noise; documents that are
-short runs; 20 exact copies of 1,000 documents.
+`--recombined`, documents are made of phrases or of paragraphs of these. Each measure is in a process of its own,
+after a small run that loads the kernels. Of the CPU seconds those of the system are told apart: on a virtual machine
+it takes seconds to touch half a gigabyte for the first time, and none a minute later.
+
+`--suffixes`: the same texts go through pydivsufsort (suffix array, and LCP by Kasai in C) and a scan with NumPy that
+marks every repeated window, and the marks must be the same. `--program`: through google's deduplicate-text-datasets,
+which text-dedup runs: the texts end to end in a file, sorted whole, `self-similar` and `collect`, one thread each;
+its repeats may reach beyond a document. `--memory` gives neardup so many MB for its data in place of what is needed;
+texts go to disk then. `--hard`: one passage 100,000 times, exact and with one byte in 20 % changed; runs, periods,
+Thue-Morse, noise; documents that are short runs; 20 exact copies of 1,000 documents.
 """
 
 from __future__ import annotations
@@ -60,14 +64,26 @@ def read_one(file: str) -> Iterator[bytes]:
             yield json.loads(line)["text"].encode()
 
 
-def recombined(texts: list[bytes], megabytes: float) -> list[bytes]:
-    """Documents of about 900 bytes: three to eight words of a random text in turn, in 2 % of all turns a sentence."""
-    draw = random.Random(1)
-    words = [text.split() for text in texts if text.strip()]
-    sentences = [text.split(b". ") for text in texts if text.strip()]
+def given_texts(arguments: argparse.Namespace) -> list[bytes]:
+    """The documents that are asked for."""
+    texts = read(arguments.files, arguments.megabytes)
+    if arguments.recombined is None:
+        return texts
+    draw, texts = random.Random(1), [text for text in texts if text.strip()]
+    documents = phrases(texts, draw) if arguments.recombined == "phrases" else paragraphs(texts, draw)
     made: list[bytes] = []
-    room = megabytes * 1e6
+    room = arguments.megabytes * 1e6
     while room > 0:
+        made.append(next(documents))
+        room -= len(made[-1])
+    return made
+
+
+def phrases(texts: list[bytes], draw: random.Random) -> Iterator[bytes]:
+    """Documents of about 900 bytes: three to eight words of a random text in turn, in 2 % of all turns a sentence."""
+    words = [text.split() for text in texts]
+    sentences = [text.split(b". ") for text in texts]
+    while True:
         parts, size = [], 0
         while size < 900:
             of = draw.randrange(len(words))
@@ -77,9 +93,14 @@ def recombined(texts: list[bytes], megabytes: float) -> list[bytes]:
                 draw.choice(sentences[of]) if is_sentence else b" ".join(words[of][at : at + draw.randint(3, 8)])
             )
             size += len(parts[-1]) + 1
-        made.append(b" ".join(parts))
-        room -= size
-    return made
+        yield b" ".join(parts)
+
+
+def paragraphs(texts: list[bytes], draw: random.Random) -> Iterator[bytes]:
+    """Documents of one to twelve paragraphs, drawn from those of all texts."""
+    known = [part for text in texts for part in text.split(b"\n\n") if part.strip()]
+    while True:
+        yield b"\n\n".join(draw.choices(known, k=draw.randint(1, 12)))
 
 
 def make(name: str) -> list[bytes]:
@@ -197,11 +218,31 @@ def suffixes(texts: list[bytes], span: int) -> tuple[Callable[[], dict[str, floa
     return go, marks
 
 
+def program(path: str, arguments: argparse.Namespace, span: int) -> str:
+    """What google's program takes for the same texts, as a line."""
+    texts = given_texts(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        file, cache = os.path.join(folder, "texts"), os.path.join(folder, "cache")
+        os.mkdir(cache)
+        size = Path(file).write_bytes(b"".join(texts))
+        texts.clear()
+        length = ["--length-threshold", str(span), "--cache-dir", cache]
+        steps = (["make"], ["self-similar", *length, "--num-threads", "1"], ["collect", *length])
+        runs = [measure([path, *step, "--data-file", file], arguments.core) for step in steps]
+        disk = sum(each.stat().st_size for each in Path(folder).rglob("*") if each.is_file()) - size
+    ranges = [line.split() for line in runs[-1].stdout.partition("out\n")[2].splitlines()]
+    covered = sum(int(end) - int(begin) for begin, end in ranges)
+    cpu, peak = sum(run.cpu_seconds for run in runs), max(run.peak_mib for run in runs) * (1 << 20)
+    return (
+        f"span {span}, dedup_dataset: {size / 1e6:.1f} MB, {size / 1e6 / cpu:.1f} MB/s, extra {peak / size - 1:.2f},"
+        f" disk {disk / size:.2f}, {len(ranges):,} ranges with {100 * covered / size:.2f} % of the bytes, sorting alone"
+        f" {size / 1e6 / runs[0].cpu_seconds:.1f} MB/s"
+    )
+
+
 def one(arguments: argparse.Namespace) -> None:
     """One measure, in this process."""
-    texts = make(arguments.files[0]) if arguments.hard else read(arguments.files, arguments.megabytes)
-    if arguments.recombined:
-        texts = recombined(texts, arguments.megabytes)
+    texts = make(arguments.files[0]) if arguments.hard else given_texts(arguments)
     size, span = sum(map(len, texts)), arguments.span[0]
     if arguments.suffixes:
         go, marks = suffixes(texts, span)
@@ -225,7 +266,8 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=100)
     parser.add_argument("--memory", type=int)
     parser.add_argument("--suffixes", action="store_true")
-    parser.add_argument("--recombined", action="store_true")
+    parser.add_argument("--program", metavar="PATH")
+    parser.add_argument("--recombined", choices=("phrases", "paragraphs"))
     parser.add_argument("--hard", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--core", default="0")
@@ -237,7 +279,7 @@ def main() -> None:
     for name in HARD if arguments.hard else ["the files"]:
         for span in arguments.span:
             given = [name, "--hard"] if arguments.hard else [*arguments.files, "--megabytes", str(arguments.megabytes)]
-            given += ["--recombined"] if arguments.recombined else []
+            given += ["--recombined", arguments.recombined] if arguments.recombined else []
             command = [sys.executable, __file__, "--one", *given, "--span", str(span)]
             limited = [] if arguments.memory is None else ["--memory", str(arguments.memory)]
             digests = set()
@@ -258,6 +300,8 @@ def main() -> None:
                 )
             if len(digests) > 1:
                 raise SystemExit(f"{name}, span {span}: the two disagree")
+            if arguments.program and not arguments.hard:
+                print(program(arguments.program, arguments, span), flush=True)
 
 
 if __name__ == "__main__":
