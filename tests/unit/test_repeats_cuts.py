@@ -21,8 +21,9 @@ from neardup.stages.repeats.surgery import snap_cuts, without
         "\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd",
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "\u0915\u094d\u200d\u0937",
+        "cut\xadting",
     ],
-    ids=["Hindi", "Thai", "decomposed", "Hebrew with vowels", "joiner kept out", "joiner"],
+    ids=["Hindi", "Thai", "decomposed", "Hebrew with vowels", "joiner kept out", "joiner", "soft hyphen"],
 )
 def test_a_word_with_marks_and_joiners_is_not_cut_in_two(word: str) -> None:
     text = f"One {word} two"
@@ -40,7 +41,7 @@ def test_words_with_marks_do_not_run_together() -> None:
     assert without(text.encode(), [(6, len("\u0905\u0947, gone ".encode()))]).decode() == "\u0905\u0947 \u0915"
 
 
-@given(st.text("aé_\u0301\u0947\u0e33\u200c\u200d\ufe0f .\u65e5\u2764", max_size=40), st.integers(1, 90), st.data())
+@given(st.text("aé_\u0301\u0947\u0e33\u200c\u200d\xad\ufe0f .\u65e5\u2764", max_size=40), st.integers(1, 90), st.data())
 def test_a_word_is_not_cut_in_two_however_long_it_is(text: str, times: int, data: st.DataObject) -> None:
     """Also where it is longer than what is looked at together."""
     text = data.draw(st.sampled_from(["", "b"])) + text * times
@@ -50,7 +51,7 @@ def test_a_word_is_not_cut_in_two_however_long_it_is(text: str, times: int, data
     end = data.draw(st.integers(begin + 1, len(text)))
     is_word: list[bool] = []
     for char in text:
-        is_mark = char in "\u200c\u200d" or category(char).startswith("M")
+        is_mark = char in "\u200c\u200d\xad" or category(char).startswith("M")
         is_word.append(is_word[-1] if is_mark and is_word else char.isalnum() or char == "_")
     low, high = begin, end
     if begin and is_word[begin - 1]:

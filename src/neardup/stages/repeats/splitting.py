@@ -28,7 +28,8 @@ _LANGUAGE = "en"
 _WIDE_WHITE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 """White space of several bytes, on which sentencex 1.0.32 fails behind an initial. A vertical tab in its place ends the
 same sentences; a space, a tab or a line break does not, since of these its rules know more."""
-_BLANK_LINE = re.compile(r"(?>\r\n|[\r\n])[^\S\r\n]*(?=[\r\n])")
+_BLANK_LINE = re.compile(r"[\r\n](?<!\r(?=\n))[^\S\r\n]*(?=[\r\n])")
+"""From the end of a line, which is no CR before LF, over white space to that of the next."""
 _Segmenter = Callable[[str, str], list[dict[str, Any]]]
 
 
@@ -85,7 +86,7 @@ def _ends_of_sentences(text: str, segment: _Segmenter) -> list[int]:
 
     The library is given a paragraph at a time: of more than 10 kB it works on pieces, whose borders would tell.
     """
-    text = _WIDE_WHITE.sub("\v", text)
+    text = text if text.isascii() else _WIDE_WHITE.sub("\v", text)
     ends: list[int] = []
     for start, stop in pairwise([0, *(found.end() for found in _BLANK_LINE.finditer(text)), len(text)]):
         try:

@@ -30,8 +30,8 @@ _SENTENCE_END = re.compile(
 )
 """Of several marks of the first kind it takes the last: from each of them to look for that is quadratic."""
 _LETTERS = re.compile(r"\w*")
-_JOINERS = "\u200c\u200d"
-"""They stand inside words: of Persian and of Indian scripts."""
+_JOINERS = "\u200c\u200d\xad"
+"""They stand inside words: of Persian and of Indian scripts, and where a word may be broken."""
 _PIECE = 64
 """Bytes of a word that are looked at first."""
 _BEFORE = 64
