@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from tests.cli.crashing import contents
 from tests.cli.test_passages_resumed import STAGES, stop_behind
 
+import neardup
 from neardup.cli import main
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup import passage_step
@@ -252,3 +253,19 @@ def test_a_small_limit_of_memory_changes_nothing(tmp_path: Path, monkeypatch: py
     run("dedup", "a.jsonl", "-o", "clean.jsonl", *how)
     assert contents(tmp_path) == wanted
     assert {"cuts.spool", "segments.spool", "end-to-end.spool"} <= set(seen[0])
+
+
+def test_sets_have_no_passages(tmp_path: Path) -> None:
+    text = "some words that are long enough together to be a passage of a hundred bytes and of a few more than that"
+    docs = tmp_path / "docs.jsonl"
+    docs.write_text(
+        "".join(json.dumps({"text": each}) + "\n" for each in (f"{text} a", f"{text.replace(' ', '  ')} b"))
+    )
+    done = CliRunner().invoke(
+        main, ["dedup", str(docs), "--shingle", "item", "--passages", "first", "-o", str(tmp_path / "clean.jsonl")]
+    )
+    assert done.exit_code == 1
+    assert "documents are sets here" in done.stderr
+    with pytest.raises(neardup.InputError, match="documents are sets here"):
+        neardup.dedup(str(docs), shingle="item", passages="first", output=str(tmp_path / "clean.jsonl"))
+    assert not (tmp_path / "clean.jsonl").exists()

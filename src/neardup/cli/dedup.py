@@ -213,7 +213,7 @@ def dedup(
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, named)
-    step = passages.open(reader, run)
+    step = passages.open(reader, spec, run)
     policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:

@@ -16,7 +16,7 @@ from neardup.cli.voice import usage_errors
 if TYPE_CHECKING:
     from neardup.cli.running import Stoppable
     from neardup.inputs.reader import Reader
-    from neardup.params import RunOptions
+    from neardup.params import RunOptions, Spec
     from neardup.tasks.dedup.passage_step import PassageStep
     from neardup.tasks.dedup.run import Cleaning
 
@@ -98,7 +98,7 @@ class AskedPassages:
         if engine != local:
             raise click.UsageError(f"--passages is for --engine {local}. Leave --engine out, or --passages.")
 
-    def open(self, reader: Reader, run: RunOptions) -> PassageStep | None:
+    def open(self, reader: Reader, spec: Spec, run: RunOptions) -> PassageStep | None:
         """The step of the run; InputError where texts of the inputs cannot be written back.
 
         SpoolError where the work of another run is in its place.
@@ -108,7 +108,7 @@ class AskedPassages:
         with usage_errors():
             self.step = PassageStep.of(self.given)
         if self.step is not None:
-            self.step.check(reader, run)
+            self.step.check(reader, spec, run)
         return self.step
 
     @contextmanager

@@ -19,7 +19,7 @@ from neardup.errors import InputError, SpoolError
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Task
-from neardup.params import Normalize, RunOptions
+from neardup.params import Normalize, RunOptions, Spec
 from neardup.session import token_of
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup.run import Cleaning
@@ -57,11 +57,13 @@ class PassageStep:
         set_ = {name: given[name] for name in ("snap", "min_cut", "min_left") if given[name] is not None}
         return cls(length, Cutting(policy, **{"min_cut": length.least_bytes, **set_}))
 
-    def check(self, reader: Reader, options: RunOptions) -> None:
-        """Raise InputError where texts of the inputs cannot be written back, or not be read twice.
+    def check(self, reader: Reader, spec: Spec, options: RunOptions) -> None:
+        """Raise InputError where documents are sets, or texts of the inputs cannot be written back, or read twice.
 
         SpoolError where the work of another run is in the way, which would be found after the search otherwise.
         """
+        if spec.shingle.kind == "item":
+            raise InputError("passages are stretches of text, and documents are sets here. Leave --passages out.")
         folder = _folder(options)
         if folder is not None and not options.resume and (folder / MANIFEST).exists():
             raise SpoolError(

@@ -175,7 +175,7 @@ def dedup(
         plan_copies(reader, target)  # what stands in the way is said before a long run
     policy = replace(policy, protected=protected)
     if step is not None:
-        step.check(reader, options)
+        step.check(reader, spec, options)
     spec, choice = decide(reader, spec, search, options, watching)
     task: dict[str, Any] = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
     if step is not None:
