@@ -322,7 +322,7 @@ class Result:
     clusters_again: PairTexts | None = None
     """The same for the documents of ``clusters`` and their keepers."""
     candidates: pa.Table | None = None
-    """id_a, id_b, bands, estimate, similarity, verdict of every candidate pair of distinct texts, if they were asked for."""
+    """id_a, id_b, bands, estimate, similarity, verdict of each candidate pair of distinct texts, or None."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The pairs, for any library that takes Arrow streams."""

@@ -49,8 +49,8 @@ FOUND = 3
 @click.option(
     "--candidates",
     metavar="FILE",
-    help="File for every candidate pair of distinct texts: both ids, the bands in which the two met, the similarity that"
-    " their signatures estimate, the exact one, and the verdict.  [default: none is written]",
+    help="File for every candidate pair of distinct texts: both ids, the bands in which the two met, the estimated"
+    " similarity, the exact one, and the verdict.  [default: none is written]",
 )
 @options.output_format
 @options.listing

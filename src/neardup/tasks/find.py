@@ -185,13 +185,13 @@ def check_candidates(spec: Spec) -> None:
     """Raise InputError if a search with this spec has no candidates to list."""
     if spec.exact:
         raise InputError(
-            "candidates are the pairs that bands bring together, and this search has no bands. Leave out candidates, or "
-            "exact, against and measure containment."
+            "candidates are the pairs that bands bring together, and this search has no bands. Leave out candidates, "
+            "or exact, against and measure containment."
         )
 
 
 def candidate_task(candidates: bool) -> dict[str, Any]:
-    """Return what a run must share with an interrupted one to continue it: whether candidates are listed."""
+    """Return the part of a task that says whether candidates are listed: a resumed run must not change it."""
     return {"candidates": True} if candidates else {}
 
 

@@ -1,7 +1,7 @@
 """Every candidate pair of a finished search, and the evidence on each: bands, estimate, exact similarity, verdict.
 
-The bands are run once more, without the estimate filter, so pairs that the search dropped are listed too. Of a crowd and
-of a bucket above the crowd limit only the verified pairs are listed, because their members met their leaders alone.
+The bands are run once more, without the estimate filter, so pairs that the search dropped are listed too. Members of a
+crowd, and of a bucket above the crowd limit, were compared with leaders only: there, the verified pairs are listed.
 """
 
 from __future__ import annotations
