@@ -128,8 +128,8 @@ def test_the_numbers_of_rates_and_candidates_are_those_of_comparing_every_pair(t
     assert candidates["found: at 0.6 or above"][50] == true
     assert list(candidates["candidates"]) == [2, 5, 10, 20, 25, 50]
     assert all(candidates["candidates"][b] >= found for b, found in candidates["found: at 0.6 or above"].items())
-    assert min(rates["bands chosen for the promised recall"].values()) >= 0.95
-    assert min(rates["bands by t = (1/b)^(1/r)"].values()) < 0.95
+    assert min(rates["bands chosen for the promised recall"].values()) >= 95
+    assert min(rates["bands by t = (1/b)^(1/r)"].values()) < 95
 
 
 def test_the_numbers_of_hashes_are_counts_of_the_shingles_in_each_bin(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def find(
 
     if check and output is None:
         format = format or "table"  # for whoever reads the log of a hook or of CI
-    tables = choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")
+    tables = [*choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")]
     check_listing(tables, listing)
     tables += choose_tables(None, candidates, format, json=True, cure="Give a file with --candidates.")[1:]
     named = [name for target in tables for name in target.files]

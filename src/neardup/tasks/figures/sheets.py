@@ -169,8 +169,8 @@ FIGURES: dict[str, Callable[[_Work], Figure]] = {
     "similarities": _similarities,
     "clusters": lambda work: histograms.draw_clusters(histograms.cluster_sizes(work.finding.clusters()), work.about),
     "rates": lambda work: trials.draw_rates(work.sample, work.about),
-    "candidates": lambda work: trials.draw_shapes(work.sample, work.about),
-    "hashes": lambda work: trials.draw_bins(work.sample, work.about),
-    "scaling": lambda work: trials.draw_time(work.sample, work.about),
+    "candidates": lambda work: trials.draw_candidates(work.sample, work.about),
+    "hashes": lambda work: trials.draw_hashes(work.sample, work.about),
+    "scaling": lambda work: trials.draw_scaling(work.sample, work.about),
 }
 """Name of each figure, and what draws it."""

@@ -8,7 +8,7 @@ hashes fill their bins. All figures but ``scaling`` are the same in every run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from neardup import tuning
 from neardup.drawing import style
 from neardup.engine.reading.draw import draw
 from neardup.engine.state import SearchState
-from neardup.params import Shingle
+from neardup.params import Bands, Shingle
 from neardup.result import Result
 from neardup.session import Run
 from neardup.shown import counted
@@ -27,7 +27,7 @@ from neardup.stages.shingle import Hasher, build_sets
 from neardup.stages.shingle import shingles as shingles_of
 from neardup.stages.text import SEPARATOR
 from neardup.tasks.find import find
-from neardup.types import F64, I64, U64, Documents
+from neardup.types import I64, U64, Documents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,8 @@ class Sample:
         """The rows of the documents, in the order of the collection."""
         rows = draw(self.search.collection, self.search.weight, documents=DOCUMENTS, seed=0)
         ends = np.cumsum(self.search.collection.texts.lengths(rows))
-        return rows[ends <= max(ends[:1].sum(), self.run.space.budget.share(SHARE))]
+        fit: I64 = rows[ends <= max(ends[:1].sum(), self.run.space.budget.share(SHARE))]
+        return fit
 
     @cached_property
     def documents(self) -> list[Any]:
@@ -97,26 +98,34 @@ class Sample:
         return find(self.documents[:documents], **how | settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """CPU seconds of one way to find all pairs, by number of documents."""
-
-    name: str
-    documents: I64
-    seconds: F64
-
-    @property
-    def label(self) -> str:
-        """The name, with the exponent a of seconds ~ documents**a from the larger half of the runs."""
-        use = max(3, -(-self.documents.size // 2))
-        if self.documents.size < use or self.seconds[-use:].min() <= 0:
-            return self.name
-        slope = np.polyfit(np.log(self.documents[-use:]), np.log(self.seconds[-use:]), 1)[0]
-        return f"{self.name}, ~ n^{slope:.2f}"
+Series = tuple[str, Any, Any]
+"""Name, x and y of a line."""
+_LOOKS = ((style.BLUE, "o", "-"), (style.RED, "s", (0, (6, 2))), (style.ORANGE, "^", (0, (1, 1.4))))
+"""Colour, marker and dashes of each line."""
 
 
-def time_methods(sample: Sample) -> list[Timed]:
-    """Time banding, the exact join and comparing every pair on a sixteenth of the sample, an eighth, … and all."""
+@style.drawn
+def draw_lines(
+    title: str, about: style.About, series: Sequence[Series], *, x: str, y: str, is_log: bool = False
+) -> Figure:
+    """Draw up to three lines over one axis, with a legend; ``is_log`` for both axes logarithmic."""
+    figure, (axes,) = style.sheet(title, about, height=5.4)
+    for (name, xs, ys), (color, marker, dashes) in zip(series, _LOOKS, strict=False):
+        few = marker if len(xs) < BINS else None
+        axes.plot(xs, ys, color=color, marker=few, linestyle=dashes, label=name, clip_on=False)
+    if is_log:
+        axes.set(xscale="log", yscale="log")
+        style.plain_log(axes.xaxis, axes.yaxis)
+    else:
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+    axes.set(xlabel=x, ylabel=y)
+    axes.legend(loc="best")
+    return figure
+
+
+def draw_scaling(sample: Sample, about: style.About) -> Figure:
+    """Draw the CPU time of banding, the exact join and comparing every pair on a sixteenth of the sample, … and all."""
     spec = sample.run.spec
 
     def every_pair(documents: int) -> None:
@@ -127,17 +136,21 @@ def time_methods(sample: Sample) -> list[Timed]:
                 left, right = (side.ravel() for side in sides)
                 sample.search.check(left[left < right], right[left < right], spec.threshold)
 
-    banded = {"bands": spec.bands, "slots": spec.slots}
     ways: dict[str, Callable[[int], object]] = {
-        "banding": lambda documents: sample.find(documents, **banded),
+        "banding": lambda documents: sample.find(documents, bands=spec.bands, slots=spec.slots),
         "exact join": lambda documents: sample.find(documents, exact=True),
         "every pair compared": every_pair,
     }
     sizes = sorted({max(2, sample.rows.size >> halving) for halving in range(HALVINGS + 1)})
-    return [_timed(name, run, sizes) for name, run in ways.items()]
+    series = [_timed(name, run, sizes) for name, run in ways.items()]
+    last = ", ".join(f"{name.partition(',')[0]} {ys[-1]:.2g} for {xs[-1]:,}" for name, xs, ys in series)
+    about = replace(about, note=f"{sample.note} Times differ from run to run.")
+    title = f"CPU seconds by the number of documents: {last}"
+    return draw_lines(title, about, series, x="documents", y="CPU seconds", is_log=True)
 
 
-def _timed(name: str, run: Callable[[int], object], sizes: list[int]) -> Timed:
+def _timed(name: str, run: Callable[[int], object], sizes: list[int]) -> Series:
+    """Time a way on each size, and name it with the exponent a of seconds ~ documents**a over the larger half."""
     run(sizes[0])  # loads the kernels
     seconds: list[float] = []
     for documents in sizes:
@@ -146,78 +159,53 @@ def _timed(name: str, run: Callable[[int], object], sizes: list[int]) -> Timed:
         begin = time.process_time()
         run(documents)
         seconds.append(time.process_time() - begin)
-    return Timed(name, np.array(sizes[: len(seconds)]), np.array(seconds))
+    done, half = sizes[: len(seconds)], max(3, -(-len(seconds) // 2))
+    if len(done) >= half and min(seconds) > 0:
+        name += f", ~ n^{np.polyfit(np.log(done[-half:]), np.log(seconds[-half:]), 1)[0]:.2f}"
+    return name, done, seconds
 
 
-@style.drawn
-def draw_time(sample: Sample, about: style.About) -> Figure:
-    """CPU time over the number of documents, on logarithmic axes."""
-    timed = time_methods(sample)
-    last = ", ".join(f"{each.name} {each.seconds[-1]:.2g} for {each.documents[-1]:,}" for each in timed)
-    title = f"CPU seconds by the number of documents: {last}"
-    figure, (axes,) = style.sheet(
-        title, replace(about, note=f"{sample.note} Times differ from run to run."), height=5.4
-    )
-    for each, color, marker in zip(timed, (style.BLUE, style.ORANGE, style.RED), "os^", strict=True):
-        axes.loglog(each.documents, each.seconds, color=color, marker=marker, label=each.label)
-    style.plain_log(axes.xaxis, axes.yaxis)
-    axes.set(xlabel="documents", ylabel="CPU seconds")
-    axes.legend(loc="upper left")
-    return figure
-
-
-@style.drawn
-def draw_shapes(sample: Sample, about: style.About) -> Figure:
-    """Candidates, and the pairs among them, if 100 hashes are cut into 2, 5, 10, … bands."""
-    results = [sample.find(slots=HASHES, bands=f"{bands}x{HASHES // bands}") for bands in SHAPES]
-    met, found = ([getattr(result.summary, name) for result in results] for name in ("candidates", "pairs"))
+def draw_candidates(sample: Sample, about: style.About) -> Figure:
+    """Draw the candidates, and the pairs among them, if 100 hashes are cut into 2, 5, 10, … bands."""
+    results = [sample.find(slots=HASHES, bands=f"{bands}x{HASHES // bands}").summary for bands in SHAPES]
     there = sample.find(exact=True).summary.pairs
     every = sample.rows.size * (sample.rows.size - 1) // 2
+    some = results[SHAPES.index(20)]
     title = (
-        f"{SHAPES[3]} bands of {HASHES} hashes bring {met[3]:,} of {every:,} pairs, {found[3]:,} of {there:,} true ones"
+        f"20 bands of {HASHES} hashes: {some.candidates:,} of {every:,} pairs, {some.pairs:,} of {there:,} true ones"
     )
-    figure, (axes,) = style.sheet(title, replace(about, note=sample.note), height=5.4)
-    for values, name, color, marker in (
-        (met, "candidates", style.ORANGE, "s"),
-        (found, f"found: at {about.spec.threshold:g} or above", style.BLUE, "o"),
-        ([there] * len(SHAPES), "true pairs, by the exact join", style.BLACK, ""),
-    ):
-        axes.plot(SHAPES, np.array(values, dtype=float), color=color, marker=marker, label=name)
-    axes.set_yscale("symlog")
-    axes.set_ylim(bottom=0)
-    axes.set(xlabel=f"bands b, of {HASHES} / b rows each", ylabel="pairs of distinct texts", xticks=SHAPES)
-    axes.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
-    axes.legend(loc="lower right")
-    return figure
+    series = [
+        (f"found: at {about.spec.threshold:g} or above", SHAPES, [each.pairs for each in results]),
+        ("true pairs, by the exact join", SHAPES, [there] * len(SHAPES)),
+        ("candidates", SHAPES, [each.candidates for each in results]),
+    ]
+    x, y = f"bands b, of {HASHES} / b rows each", "pairs of distinct texts"
+    return draw_lines(title, replace(about, note=sample.note), series, x=x, y=y)
 
 
-@style.drawn
 def draw_rates(sample: Sample, about: style.About) -> Figure:
-    """The share of the true pairs that a search finds, by its threshold: as neardup chooses bands, and by a rule."""
+    """Draw the share of the true pairs that a search finds, by its threshold and by how its bands are chosen."""
     similarity = sample.find(exact=True, threshold=THRESHOLDS[0]).pairs["similarity"].to_numpy()
-    thresholds = [t for t in THRESHOLDS if np.any(similarity >= t)]
-    slots, ways = (
-        about.spec.slots,
-        {"bands chosen for the promised recall": style.BLUE, "bands by t = (1/b)^(1/r)": style.RED},
-    )
+    thresholds, slots = [t for t in THRESHOLDS if np.any(similarity >= t)], about.spec.slots
 
-    def rates(by_rule: bool) -> Iterator[float]:
-        for t in thresholds:
-            rule = {"bands": tuning.choose_bands(t, slots=slots, rule="log"), "slots": slots} if by_rule else {}
-            yield sample.find(threshold=t, **rule).summary.pairs / int(np.count_nonzero(similarity >= t))
+    def rates(**settings: Callable[[float], Any]) -> list[float]:
+        found = (sample.find(threshold=t, **{name: of(t) for name, of in settings.items()}) for t in thresholds)
+        return [
+            100 * each.summary.pairs / int(np.count_nonzero(similarity >= t))
+            for each, t in zip(found, thresholds, strict=True)
+        ]
 
-    found = [list(rates(by_rule)) for by_rule in (False, True)]
-    title = "No pair is similar: there is no share of true pairs to draw"
-    if thresholds:
-        share = "All" if min(found[0]) == 1 else f"At least {style.percent(min(found[0]))} of"
-        title = f"{share} true pairs are found at each threshold"
-    figure, (axes,) = style.sheet(title, replace(about, note=sample.note), height=5.4)
-    for (name, color), shares, marker in zip(ways.items(), found, "os", strict=True):
-        axes.plot(thresholds, shares, color=color, marker=marker, label=name)
-    axes.set(xlabel="threshold t of the search", ylabel="pairs found, of the true pairs at t or above", ylim=(0, 1.04))
-    axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
-    axes.legend(loc="lower right")
-    return figure
+    def by_rule(t: float) -> Bands:
+        return tuning.choose_bands(t, slots=slots, rule="log")
+
+    promised, ruled = rates(), rates(bands=by_rule, slots=lambda t: slots)
+    title = f"True pairs found: {min(promised, default=100):.4g} % or more at each threshold"
+    series = [
+        ("bands chosen for the promised recall", thresholds, promised),
+        ("bands by t = (1/b)^(1/r)", thresholds, ruled),
+    ]
+    x, y = "threshold t of the search", "pairs found, % of the true pairs at t or above"
+    return draw_lines(title, replace(about, note=sample.note), series, x=x, y=y)
 
 
 def djb2a(word: bytes) -> int:
@@ -256,21 +244,14 @@ def evenness(hashes: U64, shift: int) -> tuple[I64, float]:
     return counts, float((np.square(counts - even) / even).sum() / (BINS - 1))
 
 
-@style.drawn
-def draw_bins(sample: Sample, about: style.About) -> Figure:
-    """How full each of 256 bins is that the leading 8 bits of a hash name, the emptiest bin first."""
-    words = distinct_shingles(sample.documents, about.spec.shingle)
-    families = hash_families(words, about.spec.shingle, about.spec.seed)
-    title = f"{len(words):,} distinct shingles in {BINS} bins: how evenly three hashes spread them"
-    note = f"{sample.note} χ²/df of an even hash is 1, with a standard error of {(2 / (BINS - 1)) ** 0.5:.3f}."
-    figure, (axes,) = style.sheet(title, replace(about, note=note), height=5.4)
-    for (name, (hashes, bits)), color, dashes in zip(
-        families.items(), (style.BLUE, style.ORANGE, style.RED), ("-", (0, (6, 2)), (0, (1, 1.4))), strict=True
-    ):
+def draw_hashes(sample: Sample, about: style.About) -> Figure:
+    """Draw how full each of 256 bins is that the leading 8 bits of a hash name, the emptiest bin first."""
+    words, series = distinct_shingles(sample.documents, about.spec.shingle), list[Series]()
+    for name, (hashes, bits) in hash_families(words, about.spec.shingle, about.spec.seed).items():
         counts, ratio = evenness(hashes, bits - 8)
         load = np.sort(counts) * BINS / max(1, len(words))
-        label = f"{name}: χ²/df {ratio:,.2f}"
-        axes.plot(np.arange(1, BINS + 1), load, color=color, linestyle=dashes, label=label)
-    axes.set(xlabel="bins, the emptiest first", ylabel="shingles in the bin, of an even share")
-    axes.legend(loc="upper left")
-    return figure
+        series.append((f"{name}: χ²/df {ratio:,.2f}", range(1, BINS + 1), load))
+    title = f"{len(words):,} distinct shingles in {BINS} bins: how evenly three hashes spread them"
+    note = f"{sample.note} χ²/df of an even hash is 1, with a standard error of {(2 / (BINS - 1)) ** 0.5:.3f}."
+    x, y = "bins, the emptiest first", "shingles in the bin, of an even share"
+    return draw_lines(title, replace(about, note=note), series, x=x, y=y)
