@@ -187,7 +187,7 @@ def find(
             with together:
                 start, pairs = time.perf_counter(), _pairs(finding, tables[0], listing)
                 clustered = None if clusters is None else finding.clusters(listing.with_text)
-                compared = candidate_table(work, found) if candidates else None
+                compared = candidate_table(work, found) if candidates and found is not None else None
                 write_targets(
                     list(zip([pairs, clustered, compared], tables, strict=True)),
                     together,
@@ -229,9 +229,11 @@ def _pairs(finding: Finding, target: Target, listing: ListOptions) -> RecordBatc
     return finding.pairs(listing if target.name is not None else ListOptions())
 
 
-def _find(run: Run, link: str, audit: int | None, keep_keys: bool) -> tuple[SearchState, Finding, Audit | None]:
-    """Search, and measure the recall if that was asked for."""
-    search, audited = run.search(keep_keys=keep_keys), None
+def _find(run: Run, link: str, audit: int | None, is_listed: bool) -> tuple[SearchState | None, Finding, Audit | None]:
+    """Search; measure the recall, and keep the search for the list of candidates, if that was asked for."""
+    if audit is None and not is_listed:
+        return None, run.find(link), None
+    search, audited = run.search(keep_keys=is_listed), None
     if audit is not None:
         from neardup.tasks.audit.public import audit_search
 
