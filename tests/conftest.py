@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.oracles.shared import shared_data_folder
 from tests.warm import client as client  # here, so that it notes the environment before a test changes it
 from tests.warm.compiling import watch_compiling
 
@@ -55,12 +56,6 @@ def pytest_collection(session: pytest.Session) -> None:
     for file in files[start:] + files[:start] if start else []:
         with contextlib.suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(file.relative_to(REPOSITORY).with_suffix("").parts))
-
-
-def shared_data_folder() -> Path:
-    """Where the project's collections are: NEARDUP_SHARED_DATA, else ../shared/data beside the checkout."""
-    named = os.environ.get("NEARDUP_SHARED_DATA")
-    return Path(named).resolve() if named else REPOSITORY.parent / "shared" / "data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

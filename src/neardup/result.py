@@ -321,6 +321,8 @@ class Result:
     """Brings the texts of the pairs from the inputs, for ``show``."""
     clusters_again: PairTexts | None = None
     """The same for the documents of ``clusters`` and their keepers."""
+    candidates: pa.Table | None = None
+    """id_a, id_b, bands, estimate, similarity, verdict of each candidate pair of distinct texts, or None."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The pairs, for any library that takes Arrow streams."""

@@ -42,10 +42,10 @@ def test_files_are_written_and_named_on_stdout(command: Command, documents: Path
     formats = ["--format", "svg", "--format", "png"]
     done = command("figures", "docs.lines", "--input-format", "lines", "-o", "out", *only, *formats)
     assert done.returncode == 0, done.stderr
-    names = ["out/s-curves.svg", "out/s-curves.png", "out/clusters.svg", "out/clusters.png"]
+    names = [f"out/{name}.{suffix}" for name in ("s-curves", "clusters") for suffix in ("svg", "png", "csv")]
     assert done.stdout.splitlines() == names
     assert {path.relative_to(tmp_path).as_posix() for path in (tmp_path / "out").iterdir()} == set(names)
-    assert done.stderr.splitlines()[-1].startswith("neardup: 4 files in out, ")
+    assert done.stderr.splitlines()[-1].startswith("neardup: 6 files in out, ")
 
 
 @pytest.mark.slow
@@ -53,13 +53,12 @@ def test_all_figures_are_drawn(command: Command, documents: Path, tmp_path: Path
     done = command("figures", "docs.lines", "--input-format", "lines", "-o", "a/b", "--quiet", "--shingle", "word:2")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout.splitlines() == [f"a/b/{name}.png" for name in FIGURE_NAMES]
+    assert done.stdout.splitlines() == [f"a/b/{name}.{suffix}" for name in FIGURE_NAMES for suffix in ("png", "csv")]
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ([], "Missing option '--output'"),
         (["-o", "docs.lines"], "is a file"),
         (["-o", "out", "--only", "pie"], "'pie' is not one of"),
         (["-o", "out", "--format", "jpg"], "'jpg' is not one of"),

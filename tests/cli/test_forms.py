@@ -29,7 +29,7 @@ DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "snap", "min_cut", "min_left"}
 OWN = {
-    "find": {"inputs", "against"},
+    "find": {"inputs", "against", "candidates"},
     "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show", *PASSAGES},
     "audit": {"inputs", "documents", "sample_seed"},
     "plan": {"inputs", "rule", "weights"},
@@ -46,7 +46,17 @@ OWN = {
 }
 """Parameters that both doors have and that are of one task: no field of a form."""
 OF_THE_COMMAND = {
-    "find": {"output", "clusters", "format", "audit", "check", "dry_run", "plot", *ClusterOptions.names()},
+    "find": {
+        "output",
+        "clusters",
+        "candidates",
+        "format",
+        "audit",
+        "check",
+        "dry_run",
+        "plot",
+        *ClusterOptions.names(),
+    },
     "dedup": {"removed", "dry_run", "cuts", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,17 +89,18 @@ def test_densifying_by_rotation_leaves_no_empty_slot():
     assert (values != sketch.EMPTY).all()
 
 
-@pytest.mark.shared_data
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.soak] if name not in ("clough_stevenson", "cora", "dblp_acm") else [])
-        for name in sorted(shared.WORD_PAIRS)
+        pytest.param(
+            name, marks=[pytest.mark.soak] if name in ("arxiv_10k", "arxiv_revisions", "bible_nt", "newsgroups") else []
+        )
+        for name in shared.at_hand("chapters", "revisions", *sorted(shared.WORD_PAIRS))
     ],
 )
-def test_the_join_finds_the_pairs_that_a_program_outside_the_project_found(shared_data: Path, name: str):
-    ids, texts = shared.documents(shared_data, name)
-    known = shared.word_pairs(shared_data, name)
+def test_the_join_finds_the_pairs_that_a_program_outside_the_project_found(name: str):
+    ids, texts = shared.documents(name)
+    known = shared.word_pairs(name)
     # that program's rules: \w+ words in lower case, a short text is one shingle, empty ones are alike
     rows = [frozenset(text.windows(run, 3) or [()]) for run in (re.findall(r"\w+", value.lower()) for value in texts)]
     found = join.all_pairs(join.sets_of_items(rows), 0.1 if name == "clough_stevenson" else 0.5)

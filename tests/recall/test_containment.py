@@ -2,14 +2,13 @@
 
 Texts of a collection are strung together to containers of 100 to 100,000 shingles, about. Out of these come quotations
 of 10 to 1,000 shingles, each a document of its own, or with text of another place round it, so that its containment
-lies on both sides of every threshold. All pairs of the collection are then held against an exact oracle that shares no
-code with neardup: those planted, and those that nobody planted, such as short texts of frequent phrases.
+is on both sides of every threshold. All pairs of the collection are then compared with those of an exact oracle that
+shares no code with neardup: the planted ones, and those that nobody planted, such as short texts of frequent phrases.
 """
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +18,6 @@ from tests.oracles.join import Found
 
 import neardup
 
-pytestmark = pytest.mark.shared_data
-
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 QUOTED = (10, 20, 50, 100, 300, 1000)
 """Shingles, about."""
@@ -29,11 +26,11 @@ WORD = 6
 """Characters of a word and the space behind it, about."""
 
 
-def planted(folder: Path, name: str, shingle: str, *, quotes: int, plain: int, seed: int) -> list[str]:
-    """Containers, quotations out of them, and plain texts of the collection, shuffled."""
+def planted(name: str, shingle: str, *, quotes: int, plain: int, seed: int) -> list[str]:
+    """Return containers, quotations out of them, and plain texts of the collection, shuffled."""
     width = WORD if shingle.startswith("word") else 1
     chosen = random.Random(seed)
-    _, texts = shared.documents(folder, name)
+    _, texts = shared.documents(name)
     texts = [text for text in texts if len(text) > 20]
     whole = "\n".join(chosen.sample(texts, len(texts)))
     containers = []
@@ -58,7 +55,7 @@ def planted(folder: Path, name: str, shingle: str, *, quotes: int, plain: int, s
 
 
 def check(texts: list[str], shingle: str, thresholds: tuple[float, ...]) -> list[int]:
-    """Compare with the oracle; returns the numbers of pairs."""
+    """Compare the pairs with those of the oracle, and return how many there are at each threshold."""
     sets = join.sets_of_texts(texts, shingle)
     everything = all_contained(sets, min(thresholds))
     counts = []
@@ -78,27 +75,27 @@ def check(texts: list[str], shingle: str, thresholds: tuple[float, ...]) -> list
 
 TEXTS = [
     (name, shingle)
-    for name in ("bible_nt", "newsgroups", "arxiv_10k", "udhr", "chinese_poems")
+    for name in shared.at_hand("chapters", "revisions", "messages", "newsgroups", "udhr", "chinese_poems")
     for shingle in ("char:9", "char:5", "word:3")
     if (name, shingle) != ("chinese_poems", "word:3")  # a poem is one word
 ]
 
 
 @pytest.mark.parametrize(("name", "shingle"), TEXTS)
-def test_every_planted_quotation_is_found_and_nothing_else(shared_data: Path, name: str, shingle: str) -> None:
+def test_every_planted_quotation_is_found_and_nothing_else(name: str, shingle: str) -> None:
     thresholds = THRESHOLDS[TEXTS.index((name, shingle)) % 2 :: 2]
-    counts = check(planted(shared_data, name, shingle, quotes=120, plain=100, seed=1), shingle, thresholds)
+    counts = check(planted(name, shingle, quotes=120, plain=100, seed=1), shingle, thresholds)
     assert counts[-1] > 10
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("name", "shingle"), TEXTS)
-def test_every_planted_quotation_is_found_at_every_threshold(shared_data: Path, name: str, shingle: str) -> None:
-    check(planted(shared_data, name, shingle, quotes=600, plain=300, seed=2), shingle, THRESHOLDS)
+def test_every_planted_quotation_is_found_at_every_threshold(name: str, shingle: str) -> None:
+    check(planted(name, shingle, quotes=600, plain=300, seed=2), shingle, THRESHOLDS)
 
 
-def test_the_oracles_agree(shared_data: Path) -> None:
-    texts = planted(shared_data, "bible_nt", "char:5", quotes=60, plain=10, seed=3)
+def test_the_oracles_agree() -> None:
+    texts = planted("chapters", "char:5", quotes=60, plain=10, seed=3)
     sets = join.sets_of_texts(texts, "char:5")
     rows = [frozenset(sets.items[sets.offsets[i] : sets.offsets[i + 1]].tolist()) for i in range(len(sets))]
     fast = all_contained(sets, 0.4)

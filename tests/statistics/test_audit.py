@@ -7,8 +7,6 @@ ones. The truth is that of drawing every document, which the properties hold aga
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.oracles import shared
@@ -25,11 +23,9 @@ from neardup.tasks.audit.public import audit_search
 from neardup.tasks.audit.statistics import Evidence
 from neardup.types import Pairs
 
-pytestmark = pytest.mark.shared_data
-
 SEEDS = 100
 COVERED = 94
-NAME, OPTIONS, DOCUMENTS = "bible_nt", {"threshold": 0.5, "shingle": "word:3"}, 300
+NAME, OPTIONS, DOCUMENTS = "chapters", {"threshold": 0.5, "shingle": "word:3"}, 50
 BANDS, QUARTER = "16x4", "4x4"
 """Recall of about .95 and .72: misses enough to tell, and eleven versions of a chapter that are missed together."""
 
@@ -37,9 +33,9 @@ BANDS, QUARTER = "16x4", "4x4"
 class Searched:
     """A search, all its true pairs, which of them it found, and samples of its documents."""
 
-    def __init__(self, path: Path, bands: str, *, audits: int) -> None:
+    def __init__(self, bands: str, *, audits: int) -> None:
         self.spec = tuning.make_spec(**OPTIONS, bands=bands, slots=64)
-        with Run(open_inputs(path), self.spec, RunOptions(threads=2)) as run:
+        with Run(open_inputs(shared.path_of(NAME)), self.spec, RunOptions(threads=2)) as run:
             search = run.search()
             everything = np.flatnonzero(search.weight)
             self.population = everything.size
@@ -64,13 +60,13 @@ class Searched:
 
 
 @pytest.fixture(scope="module")
-def whole(shared_data: Path) -> Searched:
-    return Searched(shared_data / shared.TEXTS[NAME], BANDS, audits=1)
+def whole() -> Searched:
+    return Searched(BANDS, audits=1)
 
 
 @pytest.fixture(scope="module")
-def quarter(shared_data: Path) -> Searched:
-    return Searched(shared_data / shared.TEXTS[NAME], QUARTER, audits=0)
+def quarter() -> Searched:
+    return Searched(QUARTER, audits=0)
 
 
 def covered(searched: Searched, narrowed: float = 1.0) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +28,14 @@ U64 = NDArray[np.uint64]
 BITS = 14
 BINS = 1 << BITS
 LEAST_FLIPPED = 0.2
+REAL = {
+    "revisions": ("char:5", "char:9", "char:40", "byte:6", "word:3"),
+    "messages": ("char:5", "char:8", "char:17"),
+    "mccormick_1000": ("char:9", "word:3"),
+    "udhr": ("char:5", "char:8", "char:17", "byte:6", "word:2"),
+    "bible_nt": ("char:5",),
+}
+"""Real texts, and the shingles of them that are tested; every collection has more distinct ones than 5 for each bin."""
 
 
 def hashes_of(texts: list[bytes] | U8, shingle: str, seed: int = 1) -> U64:
@@ -52,17 +59,16 @@ def check_even(values: U64, name: str) -> None:
         assert abs(found - 1) <= bound, f"{name}: chi2/df {found:.3f} at bit {shift}; allowed is 1 +- {bound:.3f}"
 
 
-@pytest.mark.shared_data
 @pytest.mark.parametrize(
     ("name", "shingle"),
     [
-        *(("mccormick_1000", shingle) for shingle in ("char:5", "char:9", "char:40", "byte:6", "word:3")),
-        *(("udhr", shingle) for shingle in ("char:5", "char:8", "char:17", "byte:6", "word:2")),
-        ("bible_nt", "char:5"),
+        (name, shingle)
+        for name in shared.at_hand("revisions", "messages", "mccormick_1000", "udhr", "bible_nt")
+        for shingle in REAL[name]
     ],
 )
-def test_shingles_of_real_text_fill_their_bins_evenly(shared_data: Path, name: str, shingle: str):
-    _, texts = shared.documents(shared_data, name)
+def test_shingles_of_real_text_fill_their_bins_evenly(name: str, shingle: str):
+    _, texts = shared.documents(name)
     check_even(hashes_of(["\n".join(texts).encode()], shingle), f"{name} {shingle}")
 
 
@@ -80,18 +86,17 @@ def test_hashes_of_two_seeds_are_unrelated():
     check_even(a - b, "seeds 1 and 2, difference")
 
 
-def eight_bytes(shared_data: Path) -> NDArray[np.int64]:
-    """Every distinct 8-byte window of a real text as a little-endian word."""
-    _, texts = shared.documents(shared_data, "mccormick_1000")
+def eight_bytes() -> NDArray[np.int64]:
+    """Return every distinct 8-byte window of a real text as a little-endian word."""
+    _, texts = shared.documents("revisions")
     data = np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
     windows = np.lib.stride_tricks.sliding_window_view(data, 8)
     return np.unique(np.ascontiguousarray(windows).view("<i8").ravel())
 
 
-@pytest.mark.shared_data
-def test_known_bad_two_round_hash_fails_the_same_check(shared_data: Path):
+def test_known_bad_two_round_hash_fails_the_same_check():
     with pytest.raises(AssertionError, match="chi2/df"):
-        check_even(two_round_hash(eight_bytes(shared_data), 1), "two rounds")
+        check_even(two_round_hash(eight_bytes(), 1), "two rounds")
 
 
 def check_avalanche(hasher: Callable[[U8], U64], length: int) -> None:

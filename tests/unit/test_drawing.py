@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import random
 from collections import Counter
@@ -21,6 +22,7 @@ from tests.oracles.text import shingles
 
 from neardup import tuning
 from neardup.drawing import histograms
+from neardup.engine.banding import listed
 from neardup.engine.observe import Silent
 from neardup.engine.space import Budget
 from neardup.engine.state import SearchState
@@ -31,7 +33,7 @@ from neardup.session import Run
 from neardup.stages.similarities import fold, similarity_edges
 from neardup.tasks.audit.public import audit_search
 from neardup.tasks.figures import bands as band_data
-from neardup.tasks.figures import sheets
+from neardup.tasks.figures import sheets, trials
 from neardup.tasks.figures.public import figures
 
 pytest.importorskip("matplotlib")
@@ -90,16 +92,65 @@ def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.Monk
 
 def test_figures_are_the_same_from_a_workdir_and_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = texts()
-    names = ["recall", "bands", "similarities", "clusters"]
+    names = ["recall", "bands", "similarities", "clusters", "rates", "candidates", "hashes"]
     options = {"threshold": 0.6, "shingle": "char:4", "bands": "16x4", "crowd": 4, "formats": "svg", "only": names}
     figures(documents, output=tmp_path / "memory", threads=2, **options)
-    monkeypatch.setattr(band_data, "PIECE", 7)
+    monkeypatch.setattr(listed, "BUCKET_ROWS", 7)
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
     random.Random(1).shuffle(documents)
     figures(documents, output=tmp_path / "disk", workdir=tmp_path / "work", **options)
     for name in names:
-        one, two = ((tmp_path / where / f"{name}.svg").read_bytes() for where in ("memory", "disk"))
-        assert one == two, name
+        for suffix in ("svg", "csv"):
+            one, two = ((tmp_path / where / f"{name}.{suffix}").read_bytes() for where in ("memory", "disk"))
+            assert one == two, name
+
+
+def numbers_in(folder: Path, name: str) -> dict[str, dict[float, float]]:
+    """Read y by x of each series of a figure."""
+    read: dict[str, dict[float, float]] = {}
+    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            read.setdefault(row["series"], {})[float(row["x"])] = float(row["y"])
+    return read
+
+
+@pytest.mark.parametrize("shingle", ["char:4", "item"])
+def test_the_numbers_of_rates_and_candidates_are_those_of_comparing_every_pair(tmp_path: Path, shingle: str) -> None:
+    documents: list[Any] = texts()
+    if shingle == "item":
+        documents = [text.split() for text in documents]
+    sets = [frozenset(each) if shingle == "item" else frozenset(shingles(each, shingle)) for each in documents]
+    exact = [jaccard(a, b) for a, b in itertools.combinations(dict.fromkeys(sets), 2)]
+    figures(documents, tmp_path, only=["rates", "candidates"], threshold=0.6, shingle=shingle)
+    candidates, rates = numbers_in(tmp_path, "candidates"), numbers_in(tmp_path, "rates")
+    true = sum(similarity >= 0.6 for similarity in exact)
+    assert set(candidates["true pairs, by the exact join"].values()) == {true}
+    assert candidates["found: at 0.6 or above"][50] == true
+    assert list(candidates["candidates"]) == [2, 5, 10, 20, 25, 50]
+    assert all(candidates["candidates"][b] >= found for b, found in candidates["found: at 0.6 or above"].items())
+    assert min(rates["bands chosen for the promised recall"].values()) >= 95
+    assert min(rates["bands by t = (1/b)^(1/r)"].values()) < 95
+
+
+def test_the_numbers_of_hashes_are_counts_of_the_shingles_in_each_bin(tmp_path: Path) -> None:
+    documents = texts()
+    figures(documents, tmp_path, only="hashes", shingle="char:4")
+    words = {"".join(map(str, each)) for text in documents for each in shingles(text, "char:4")}
+    counts = Counter((trials.djb2a(word.encode()) & 0xFFFF) >> 8 for word in words)
+    (series,) = (values for name, values in numbers_in(tmp_path, "hashes").items() if name.startswith("djb2a"))
+    assert np.allclose(list(series.values()), np.array(sorted(counts[bin] for bin in range(256))) * 256 / len(words))
+
+
+def test_djb2a_has_its_golden_value() -> None:
+    assert trials.djb2a(b"he") == 5861128
+
+
+def test_comparing_every_pair_stops_before_it_would_take_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "SECONDS", 0.0)
+    figures(texts(), tmp_path, only="scaling", shingle="char:4")
+    assert {len(values) for values in numbers_in(tmp_path, "scaling").values()} == {1}
 
 
 @given(st.lists(st.fractions(0, 1, max_denominator=60), max_size=60), st.sampled_from([0.5, 0.7, 0.8, 0.95, 1.0]))

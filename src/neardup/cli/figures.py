@@ -12,23 +12,24 @@ from neardup.cli.voice import print_names, say, stdout_errors
 from neardup.params import InputOptions, RunOptions, SearchOptions
 from neardup.shown import counted, duration
 
-FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters")
+FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters", "rates", "candidates", "hashes", "scaling")
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
 @forms.command(
     "figures",
-    "figures docs.jsonl -o figures",
+    "figures docs.jsonl",
     "figures corpus/ -t 0.7 -o figures --format svg --only s-curves --only bands",
 )
 @options.inputs
 @click.option(
     "--output",
     "-o",
-    required=True,
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Folder for the figures; made if it does not exist. A file of the same name is replaced.",
+    default="figures",
+    show_default=True,
+    help="Folder for the figures, made if it does not exist. A file of the same name is replaced.",
 )
 @click.option(
     "--format",
@@ -66,10 +67,12 @@ def figures(
     run: RunOptions,
     voice: forms.Voice,
 ) -> None:
-    """Draw what the method does on a collection: five figures, each in its own file.
+    """Draw figures of the method on your own documents, each in a file of its own with its numbers as CSV.
 
-    s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
-    adds), similarities (of the pairs found) and clusters (their sizes).
+    s-curves (which pairs become candidates), recall (found pairs, of the true ones), bands (what each further band
+    adds), similarities (of the pairs found), clusters (their sizes), rates (true pairs found, by threshold),
+    candidates (by the number of bands that 100 hashes are cut into), hashes (how evenly they spread the shingles) and
+    scaling (time by the number of documents, with the deterministic ways). The last four use at most 5,000 documents.
 
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.

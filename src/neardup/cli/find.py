@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
 
     from neardup.cli.targets import Target
+    from neardup.engine.state import SearchState
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
 
@@ -45,6 +46,12 @@ FOUND = 3
 @options.normalize
 @options.output
 @options.clusters
+@click.option(
+    "--candidates",
+    metavar="FILE",
+    help="File for every candidate pair of distinct texts: both ids, the bands in which the two met, the estimated"
+    " similarity, the exact one, and the verdict.  [default: none is written]",
+)
 @options.output_format
 @options.listing
 @options.json_summary
@@ -82,6 +89,7 @@ def find(
     against: tuple[Path, ...],
     output: str | None,
     clusters: str | None,
+    candidates: str | None,
     format: str | None,
     plot: str | None,
     audit: int | None,
@@ -114,6 +122,8 @@ def find(
             raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
         if dry_run:
             raise click.UsageError("--dry-run plans for one collection. Leave --against out.")
+    if candidates is not None and cluster.engine != LOCAL:
+        raise click.UsageError("--candidates is for one machine. Leave it out on a cluster.")
     if dry_run and check:
         raise click.UsageError("--dry-run finds nothing that --check could judge. Leave one of them out.")
     if check and search.collapse_exact:
@@ -142,17 +152,19 @@ def find(
 
     if check and output is None:
         format = format or "table"  # for whoever reads the log of a hook or of CI
-    tables = choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")
+    tables = [*choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")]
     check_listing(tables, listing)
+    tables += choose_tables(None, candidates, format, json=True, cure="Give a file with --candidates.")[1:]
     named = [name for target in tables for name in target.files]
     files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
-    from neardup.tasks.find import open_across  # not before the checks: loads numba
+    # imported after the checks, because it loads numba
+    from neardup.tasks.find import candidate_table, candidate_task, check_candidates, open_across
 
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
-            output, task = tables[0].name, {"command": "find", "link": search.link}
+            output, task = tables[0].name, {"command": "find", "link": search.link, **candidate_task(bool(candidates))}
             keep = listing.with_text is not False
             opened = running.open_run(
                 observer,
@@ -167,14 +179,17 @@ def find(
                 cluster=cluster,
             )
             work = stack.enter_context(opened)
-            finding, audited = observer.in_background(lambda: _find(work, search.link, audit))
+            if candidates:
+                check_candidates(work.spec)
+            found, finding, audited = observer.in_background(lambda: _find(work, search.link, audit, bool(candidates)))
         together = AtomicFiles()
         try:
             with together:
                 start, pairs = time.perf_counter(), _pairs(finding, tables[0], listing)
                 clustered = None if clusters is None else finding.clusters(listing.with_text)
+                compared = candidate_table(work, found) if candidates and found is not None else None
                 write_targets(
-                    list(zip([pairs, clustered], tables, strict=True)),
+                    list(zip([pairs, clustered, compared], tables, strict=True)),
                     together,
                     spec=work.spec.as_dict(),
                     threshold=work.spec.threshold,
@@ -214,11 +229,13 @@ def _pairs(finding: Finding, target: Target, listing: ListOptions) -> RecordBatc
     return finding.pairs(listing if target.name is not None else ListOptions())
 
 
-def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:
-    if audit is None:
-        return run.find(link), None
-    from neardup.tasks.audit.public import audit_search
+def _find(run: Run, link: str, audit: int | None, is_listed: bool) -> tuple[SearchState | None, Finding, Audit | None]:
+    """Search; measure the recall, and keep the search for the list of candidates, if that was asked for."""
+    if audit is None and not is_listed:
+        return None, run.find(link), None
+    search, audited = run.search(keep_keys=is_listed), None
+    if audit is not None:
+        from neardup.tasks.audit.public import audit_search
 
-    search = run.search()
-    audited = audit_search(run, search, documents=audit)
-    return run.finding(search, link), audited
+        audited = audit_search(run, search, documents=audit)
+    return search, run.finding(search, link), audited

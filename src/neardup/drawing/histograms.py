@@ -140,7 +140,16 @@ def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: styl
         style.note_inside(main, "no pair below similarity 1")
     elif bins.dropped is not None:
         main.legend(loc="upper left")
-    side.bar([0], [bins.identical], 0.6, facecolor=style.GREEN, edgecolor=style.BLACK, hatch="..", linewidth=0.6)
+    side.bar(
+        [0],
+        [bins.identical],
+        0.6,
+        facecolor=style.GREEN,
+        edgecolor=style.BLACK,
+        hatch="..",
+        linewidth=0.6,
+        label="at 1",
+    )
     style.label_point(side, f"{bins.identical:,}", (0, bins.identical))
     side.set(xlim=(-0.6, 0.6), ylim=(0, max(1.12 * bins.identical, 1)), xticks=[0], xticklabels=["1.0"], yticks=[])
     side.spines["left"].set_visible(False)
@@ -167,7 +176,12 @@ def _draw_clusters(axes: Axes, sizes: ClusterSizes) -> None:
     axes.set_ylim(0.7, max(12.0, 1.6 * float(sizes.clusters.max())))
     axes.vlines(sizes.sizes, 0.7, sizes.clusters, color=style.BLUE, linewidth=1.0, alpha=0.55)
     axes.plot(
-        sizes.sizes, sizes.clusters, "o", color=style.BLUE, markeredgecolor="white", markeredgewidth=0.5, zorder=3
+        *(sizes.sizes, sizes.clusters, "o"),
+        color=style.BLUE,
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        zorder=3,
+        label="clusters",
     )
     style.plain_log(axes.xaxis, axes.yaxis)
     last = float(sizes.sizes[-1])

@@ -7,12 +7,13 @@ with a line style, a marker or a hatch of its own, so that a print in grey can b
 from __future__ import annotations
 
 import contextlib
+import csv
 import functools
 import io
 import math
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -157,6 +158,40 @@ def save(figure: Figure, target: str | os.PathLike[str], files: AtomicFiles | No
     figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
     with AtomicFiles() if files is None else contextlib.nullcontext(files) as held:
         held.open(Path(target)).write(buffer.getbuffer())
+
+
+def save_numbers(figure: Figure, target: Path) -> Path:
+    """Write the numbers that a figure draws as CSV, a line for each point or bar of everything that has a label.
+
+    A bar reaches from ``x`` to ``x_end``; an interval, if there is one, from ``y_low`` to ``y_high``.
+    """
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(["x_axis", "y_axis", "series", "x", "x_end", "y", "y_low", "y_high"])
+    below = figure.axes[-1].get_xlabel()
+    for axes in figure.axes:
+        head = [(axes.get_xlabel() or below).replace("\n", " "), axes.get_ylabel()]
+        drawn: list[Any] = [*axes.containers, *axes.get_lines()]
+        for each in (each for each in drawn if not str(each.get_label()).startswith("_")):
+            # 12 digits, because the last ones of a sum depend on the order in which threads and parts add it up
+            rows = (["" if number is None else f"{number:.12g}" for number in numbers] for numbers in _numbers(each))
+            out.writerows([*head, each.get_label(), *row] for row in rows)
+    with AtomicFiles() as files:
+        files.open(target).write(text.getvalue().encode())
+    return target
+
+
+def _numbers(drawn: Any) -> Iterator[tuple[float | None, ...]]:
+    """Yield x, x_end, y, y_low, y_high of each point or bar of a series; None for a number that it does not have."""
+    from matplotlib.container import BarContainer, ErrorbarContainer
+
+    if isinstance(drawn, BarContainer):
+        for bar in drawn.patches:
+            yield bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height(), None, None
+        return
+    line, ends = (drawn[0], drawn[2][0].get_segments()) if isinstance(drawn, ErrorbarContainer) else (drawn, [])
+    for i, (x, y) in enumerate(zip(line.get_xdata(), line.get_ydata(), strict=True)):
+        yield x, None, y, *((ends[i][0][1], ends[i][1][1]) if len(ends) else (None, None))
 
 
 def _freeze(figure: Figure) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from neardup import params, tuning
+from neardup.arrays import numbers, strings
 from neardup.calls import hinted
+from neardup.engine.banding.listed import list_candidates
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import (
@@ -23,6 +29,7 @@ from neardup.params import (
     RunOptions,
     SearchOptions,
     Shingle,
+    Spec,
     with_preset,
 )
 from neardup.result import Result
@@ -55,6 +62,7 @@ def find(
     with_text: bool | int = False,
     sort: str | None = None,
     top: int | None = None,
+    candidates: bool = False,
     collapse_exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
     text: str | Sequence[str] | None = None,
@@ -114,6 +122,8 @@ def find(
         sort: order of the pairs: ``input``, or ``similarity``, the most similar first, ties in the order of the input.
             None: ``similarity`` with ``top``, else ``input``.
         top: list so many pairs only, the most similar ones; the summary counts all. Clusters are those of all pairs.
+        candidates: list every candidate pair of distinct texts too, in the table ``candidates`` of the result: the
+            bands in which the two met, the similarity that their signatures estimate, the exact one, and the verdict.
         collapse_exact: list no pairs among exact copies; the first represents them.
         crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader;
             0: every pair is listed.
@@ -158,13 +168,52 @@ def find(
     reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
+    if candidates:
+        check_candidates(spec)
     how: dict[str, Any] = {
         "choice": choice,
         "preset": search.used_preset,
         "keep_written": listing.with_text is not False,
     }
-    with Run(reader, spec, run, **how, observer=watching) as searched:
-        return searched.find(search.link).result(listing)
+    with Run(reader, spec, run, **how, task=candidate_task(candidates), observer=watching) as searched:
+        found = searched.search(keep_keys=candidates)
+        result = searched.finding(found, search.link).result(listing)
+        return replace(result, candidates=candidate_table(searched, found).read_all()) if candidates else result
+
+
+def check_candidates(spec: Spec) -> None:
+    """Raise InputError if a search with this spec has no candidates to list."""
+    if spec.exact:
+        raise InputError(
+            "candidates are the pairs that bands bring together, and this search has no bands. Leave out candidates, "
+            "or exact, against and measure containment."
+        )
+
+
+def candidate_task(candidates: bool) -> dict[str, Any]:
+    """Return the part of a task that says whether candidates are listed: a resumed run must not change it."""
+    return {"candidates": True} if candidates else {}
+
+
+def candidate_table(run: Run, search: SearchState) -> pa.RecordBatchReader:
+    """Return id_a, id_b, bands, estimate, similarity, verdict of every candidate pair of distinct texts, as a stream.
+
+    ``search`` was made with ``keep_keys``. ``bands`` has the numbers of the bands that the pair shares, from 1 on, with
+    spaces between; a verdict is one of ``engine.banding.listed``.
+    """
+    ids = run.provenance.ids
+    names = {"bands": pa.string(), "estimate": pa.float64(), "similarity": pa.float64(), "verdict": pa.string()}
+    schema = pa.schema({"id_a": ids.type, "id_b": ids.type, **names})
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for found in list_candidates(search):
+            bands = strings(" ".join(map(str, np.flatnonzero(met) + 1)) for met in found.met)
+            pairs = found.pairs
+            columns = [ids.take(pairs.left), ids.take(pairs.right), bands, numbers(found.estimate)]
+            columns += [numbers(pairs.similarity), strings(found.verdict)]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:

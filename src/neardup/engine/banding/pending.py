@@ -109,11 +109,19 @@ class Buckets:
 
 
 def pair_members(
-    collection: Collection, members: I64, starts: I64, crowd: I32 | None, *, band: int, by_crowd: bool = False
+    collection: Collection,
+    members: I64,
+    starts: I64,
+    crowd: I32 | None,
+    *,
+    band: int,
+    by_crowd: bool = False,
+    min_matches: int | None = None,
 ) -> Iterator[tuple[I64, I64, int]]:
-    """Candidate pairs of buckets that pass the estimate filter, in pieces; see ``stages.bands.pair_up``.
+    """Yield the candidate pairs of buckets that pass the estimate filter, in pieces; see ``stages.bands.pair_up``.
 
-    ``crowd`` is int32[n], or None when pairs inside crowds are wanted too.
+    ``crowd`` is int32[n], or None if pairs inside crowds are wanted too. ``min_matches`` replaces the estimate filter
+    of the spec: with 0, every candidate passes.
     """
     spec = collection.spec
     pieces = band_stage.pair_up(
@@ -122,7 +130,7 @@ def pair_members(
         np.full(members.size, -1, dtype=np.int32) if crowd is None else crowd[members],
         band=band,
         rows=spec.bands.rows,
-        min_matches=spec.min_matches,
+        min_matches=spec.min_matches if min_matches is None else min_matches,
         by_crowd=by_crowd,
     )
     for left, right, met in pieces:

@@ -2,6 +2,7 @@
 
     bands   what each further band brings: counted and drawn
     recall  measured recall beside what is promised
+    trials  figures from many small searches over a sample of the documents
     sheets  all figures of a run, and those that other commands draw with --plot
     public  ``neardup.figures``
 

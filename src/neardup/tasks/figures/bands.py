@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neardup.drawing import style
+from neardup.engine.banding.listed import bucket_pieces, hold_signatures
 from neardup.engine.banding.pending import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 SAMPLED = 1_000_000
 """Candidates whose similarity is looked at, about; more are sampled by their content."""
-PIECE = 1 << 14
-"""Rows of buckets whose signatures are looked at together."""
-ROW_BYTES = 56
-"""Memory for each row that is being grouped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +58,12 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
     none = np.empty(0, dtype=np.int64)
     kept: list[tuple[I64, I64]] = [(none, none)]
     hot = 0
-    everyone = np.full(len(collection), -1, dtype=np.int32)
     observer.stage("counting band by band", bands, "bands")
-    most = collection.space.budget.share(0.3)
-    collection.values.hold(np.flatnonzero(search.weight), threads=search.tally.threads, most=most)
+    hold_signatures(search)
     for band in range(bands):
-        for members, starts, over in _pieces(search, band):
+        for members, starts, over in bucket_pieces(search, band):
             hot += over
-            for left, right, number in pair_members(collection, members, starts, everyone, band=band):
+            for left, right, number in pair_members(collection, members, starts, None, band=band):
                 met[band] += number
                 passed[band] += left.size
                 chosen = _sample(collection, left, right, share)
@@ -78,22 +72,6 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
     true, expected = _true_pairs(search)
     left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
     return Banding(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected, left, right, share, hot)
-
-
-def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
-    """Buckets of a band in pieces (members, starts), and the documents in hot ones met on the way."""
-    collection = search.collection
-    fit = max(1, collection.space.budget.share(0.2) // ROW_BYTES)
-    parts = min(band_stage.PARTS, -(-len(collection) // fit))
-    for part in range(max(1, parts)):
-        buckets = band_stage.grouped(collection.key_blocks(band), search.weight, part, max(1, parts))
-        found = band_stage.limited(*buckets, search.weight, limit=collection.spec.crowd)
-        over = sum(int(search.weight[members].sum()) for members in found.hot)
-        for members, starts in found.pieces(PIECE):
-            yield members, starts, over
-            over = 0
-        if over:
-            yield np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64), over
 
 
 def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:

@@ -14,7 +14,7 @@ import numpy as np
 from neardup.drawing import curves, histograms
 from neardup.drawing.curves import other_bands
 from neardup.drawing.histograms import crowd_note
-from neardup.drawing.style import About, save
+from neardup.drawing.style import About, save, save_numbers
 from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
@@ -24,6 +24,7 @@ from neardup.shown import counted
 from neardup.stages.similarities import fold, similarity_edges
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.audit.public import audit_search
+from neardup.tasks.figures import trials
 from neardup.tasks.figures.bands import Banding, count_bands, draw_bands
 from neardup.tasks.figures.recall import draw_recall
 from neardup.types import F64
@@ -45,6 +46,11 @@ class _Work:
     about: About
 
     @cached_property
+    def sample(self) -> trials.Sample:
+        """Some of the documents, for figures that search several times."""
+        return trials.Sample(self.run, self.search)
+
+    @cached_property
     def banding(self) -> Banding:
         """The bands once more."""
         return count_bands(self.search, self.run.observer)
@@ -56,9 +62,9 @@ class _Work:
 
 
 def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str]) -> Iterator[str]:
-    """Search a collection, draw its figures into a folder, and give the name of each file once it is complete.
+    """Search a collection and draw its figures into a folder, each with its numbers as CSV; yield the complete files.
 
-    ``names`` are of FIGURES; all when there are none.
+    ``names`` are of FIGURES; all if there are none.
     """
     search = run.search(keep_keys=True)
     work = _Work(run, search, About(run.spec, len(search.collection), ", ".join(run.reader.sources)))
@@ -68,6 +74,7 @@ def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str
             path = folder / f"{name}.{suffix}"
             save(figure, path)
             yield os.fspath(path)
+        yield os.fspath(save_numbers(figure, folder / f"{name}.csv"))
 
 
 def check_known(values: str | Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
@@ -161,5 +168,9 @@ FIGURES: dict[str, Callable[[_Work], Figure]] = {
     "bands": _bands,
     "similarities": _similarities,
     "clusters": lambda work: histograms.draw_clusters(histograms.cluster_sizes(work.finding.clusters()), work.about),
+    "rates": lambda work: trials.draw_rates(work.sample, work.about),
+    "candidates": lambda work: trials.draw_candidates(work.sample, work.about),
+    "hashes": lambda work: trials.draw_hashes(work.sample, work.about),
+    "scaling": lambda work: trials.draw_scaling(work.sample, work.about),
 }
 """Name of each figure, and what draws it."""

@@ -1,0 +1,82 @@
+"""The listed candidates are exactly the pairs whose signatures agree in a band, each with true evidence."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles import text as oracle
+from tests.properties.strategies import collections
+
+import neardup
+from neardup.engine.banding import listed
+
+
+def expected(documents: list[tuple[str, str]], result: neardup.Result, shingle: str, threshold: float) -> list[Any]:
+    """Compare all pairs of distinct texts slot by slot; a signature comes from ``neardup.sketch``."""
+    first = {value: id for id, value in reversed(documents) if value}  # the first of equal texts stands for them
+    texts = [(id, value) for id, value in documents if first.get(value) == id]
+    count, width = map(int, result.summary.bands.split("x"))
+    slots, rows = result.summary.slots, []
+    sketched = neardup.sketch([value for _, value in texts], shingle=shingle, normalize="none", slots=slots)
+    sets = [set(oracle.shingles(value, shingle, "none")) for _, value in texts]
+    for i, j in combinations(range(len(texts)), 2):
+        a, b = sketched.signatures.values[i].tolist(), sketched.signatures.values[j].tolist()
+        bands = [k for k in range(count) if a[k * width : (k + 1) * width] == b[k * width : (k + 1) * width]]
+        if not bands:
+            continue
+        estimate = sum(x == y for x, y in zip(a, b, strict=True)) / slots
+        similarity = len(sets[i] & sets[j]) / len(sets[i] | sets[j])
+        kept = estimate * slots >= result.spec.min_matches
+        verdict = listed.DROPPED if not kept else listed.PAIR if similarity >= threshold else listed.BELOW
+        bands_met = " ".join(str(k + 1) for k in bands)
+        rows.append((texts[i][0], texts[j][0], bands_met, estimate, similarity, verdict))
+    return rows
+
+
+@given(collections(), st.sampled_from(["char:3", "word:1"]), st.sampled_from([0.4, 0.8]))
+def test_each_candidate_is_listed_once_with_true_evidence(
+    documents: list[tuple[str, str]], shingle: str, threshold: float
+) -> None:
+    how = {"shingle": shingle, "normalize": "none", "threshold": threshold}
+    result = neardup.find(documents, candidates=True, **how)
+    listing = result.candidates.to_pylist()
+    assert [tuple(row.values()) for row in listing] == expected(documents, result, shingle, threshold)
+    assert result.pairs == neardup.find(documents, **how).pairs
+    assert len(listing) == result.summary.candidates
+
+
+def test_the_listing_does_not_depend_on_memory_and_threads(
+    repository: Path, none_at_hand: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = repository / "examples" / "abstracts.jsonl"
+    once = neardup.find(path, candidates=True, threads=1).candidates
+    monkeypatch.setattr(listed, "BUCKET_ROWS", 7)
+    monkeypatch.setattr(listed, "PAIRS_AT_A_TIME", 3)
+    monkeypatch.setattr(listed, "ROW_BYTES", 1 << 40)  # so a band is grouped in as many parts as there can be
+    again = neardup.find(path, candidates=True, threads=2, memory="450MB").candidates
+    assert once.equals(again)
+    assert set(once["verdict"].to_pylist()) == {listed.DROPPED, listed.BELOW, listed.PAIR}
+
+
+def test_every_pair_of_a_crowd_that_was_found_is_listed() -> None:
+    texts = [f"the same long words of one template, every time, number {i}" for i in range(40)]
+    result = neardup.find(texts, shingle="char:4", threshold=0.7, crowd=5, candidates=True)
+    pairs = {row for row, verdict in rows(result) if verdict == listed.PAIR}
+    assert result.summary.crowds
+    assert set(zip(result.pairs["id_a"].to_pylist(), result.pairs["id_b"].to_pylist(), strict=True)) <= pairs
+
+
+def rows(result: neardup.Result) -> list[tuple[tuple[int, int], str]]:
+    """Return the ids and the verdict of each candidate."""
+    return [((row["id_a"], row["id_b"]), row["verdict"]) for row in result.candidates.to_pylist()]
+
+
+@pytest.mark.parametrize("how", [{"exact": True}, {"measure": "containment"}, {"against": ["a rose is a rose"]}])
+def test_a_search_without_bands_has_no_candidates_to_list(how: dict[str, Any]) -> None:
+    with pytest.raises(neardup.InputError, match="this search has no bands"):
+        neardup.find(["a rose is a rose", "a rose is a rose!"], candidates=True, **how)
