@@ -346,7 +346,7 @@ def _found(profile: Profile) -> Range:
     chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
     texts = _range(profile, profile.similar, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
-    fixed = profile.copy_pairs + profile.crowd_documents
+    fixed = profile.copy_pairs + max(0.0, profile.crowd_documents - profile.crowds)  # a star has a pair less
     high = texts.high * copies + fixed + profile.crowd_pairs * MODEL_ERROR
     return Range(profile.document_pairs + fixed, texts.low * copies + fixed, high)
 
