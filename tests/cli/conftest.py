@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from tests import warm
 
 import neardup
-from neardup.cli import main
+from neardup.cli import forms, main
+from neardup.cli.find import FOUND
 from neardup.params import Bands, Normalize, Shingle, Spec
 from neardup.session import Run
 from neardup.types import Fault
@@ -148,6 +151,25 @@ def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return warm.run(["-m", "neardup", *args], **{"cwd": tmp_path, "encoding": "utf-8", **options})
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def every_hint_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run each command that a hint printed in a test, in the folder of that test: none may be refused or fail."""
+    printed: dict[str, Path] = {}
+    written = forms.try_instead
+
+    def noted(ctx: click.Context, hint: Mapping[str, Any]) -> str:
+        command = written(ctx, hint)
+        printed[command] = Path.cwd()
+        return command
+
+    monkeypatch.setattr(forms, "try_instead", noted)
+    yield
+    for command, folder in list(printed.items()):
+        monkeypatch.chdir(folder)
+        done = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="neardup")
+        assert done.exit_code in (0, FOUND), f"{command}\n{done.stderr}"
 
 
 @pytest.fixture(autouse=True)

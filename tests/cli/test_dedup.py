@@ -361,8 +361,23 @@ def test_sources_that_lost_most_are_told_and_the_others_counted() -> None:
     assert lines[start + 9].split()[0] == "s04"
     assert lines[start + 10].strip() == "and 3 more that lost some, 1 that lost nothing"
     alarms = [line for line in lines if line.startswith(ALARM)]
-    assert len(alarms) == 11
-    assert alarms[-1].split(maxsplit=1)[1] == "and 2 sources more"
+    assert alarms == ["ALARM         12 sources in one place lose 7.5 % of 1,200 documents, more than 1 % of each"]
+
+
+def test_the_shards_of_a_folder_share_one_alarm_and_others_have_their_own() -> None:
+    names = [*(f"corpus/shard-{i}.jsonl" for i in range(3)), *(f"f{i}/a.jsonl" for i in range(11))]
+    sources = [{"source": name, "documents": 100, "removed": 60} for name in names]
+    lines = clean_lines(_summary(sources=sources, alarms=names, alarm=0.5), faults=[], verbose=False)
+    alarms = [line.split(maxsplit=1)[1] for line in lines if line.startswith(ALARM)]
+    assert alarms[0] == "3 sources in corpus lose 60.0 % of 300 documents, more than 50 % of each"
+    assert alarms[1] == "f0/a.jsonl loses 60.0 % of 100 documents, more than 50 %"
+    assert alarms[10:] == ["and 2 folders more"]
+
+
+def test_the_share_that_is_removed_is_of_the_documents_that_are_not_protected() -> None:
+    summary = _summary(documents=1000, protected=400, removed=150, kept=850)
+    lines = clean_lines(summary, faults=[], verbose=False)
+    assert "removed       150 of 600 documents (25.0 %) that are not protected" in lines
 
 
 @pytest.mark.parametrize(

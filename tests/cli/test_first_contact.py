@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import neardup
 from neardup.cli import main
+from neardup.engine import fit
 from neardup.errors import InputError
 
 ARTICLE = " ".join(f"sentence number {i} of an article on the keeping of bees" for i in range(60))
@@ -165,3 +166,38 @@ def test_what_is_shown_of_a_result_says_which_column_was_guessed_and_that_markin
     same = pyarrow.table({"text": ["a text of some length"] * 2})
     marked = neardup.dedup(same, annotate=True)
     assert repr(marked) == "<neardup.Cleaned: 2 documents at 0.8, 1 marked, none removed>"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["plan", "titles.jsonl", "--rule", "area", "--weights", "0.3,0.7"],
+        ["find", "-o", "pairs.csv", "--", "-dash.jsonl"],
+        ["index", "build", "there.index", "titles.jsonl"],
+        ["dedup", "titles.jsonl", "-o", "clean.jsonl", "--memory", "1GB", "--threads", "1", "--on-bad", "skip"],
+    ],
+    ids=lambda args: args[0],
+)
+def test_the_command_of_a_hint_keeps_what_was_typed_and_runs(
+    args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fixture ``every_hint_runs`` runs it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("titles.jsonl", "-dash.jsonl"):
+        lines = (json.dumps({"text": f"number {n}: a title of few words"}) for n in range(300))
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    done = CliRunner().invoke(main, args, prog_name="neardup")
+    assert done.exit_code == 0, done.stderr
+    assert "try: neardup " in done.stdout + done.stderr
+
+
+def test_a_hint_at_containment_leaves_out_the_options_that_containment_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hint = fit.Hint(fit.PASSAGES, "Made for this test.", options={"measure": "containment", "threshold": 0.5})
+    monkeypatch.setattr("neardup.session.fit", lambda *_: (hint,))
+    (tmp_path / "docs.jsonl").write_text('{"text": "a rose is a rose"}\n', encoding="utf-8")
+    options = ["--slots", "64", "--sketch", "universal", "--audit", "10", "-o", "pairs.csv"]
+    done = CliRunner().invoke(main, ["find", "docs.jsonl", *options], prog_name="neardup")
+    assert "try: neardup find docs.jsonl -o pairs.csv" in done.stderr.replace("--output", "-o")

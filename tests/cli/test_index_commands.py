@@ -382,7 +382,7 @@ def test_pairs_of_texts_that_do_not_fit_the_index_say_how_to_build_another() -> 
     titles = [f"number {n}: a title of few words" for n in range(300)]
     write_jsonl("titles.jsonl", list(enumerate(titles)))
     good("build", "short", "titles.jsonl", "--shingle", "char:9")
-    assert "try: neardup index build NEW INPUT… --for " in good("pairs", "short").stderr
+    assert "For that, build a new index with --for " in good("pairs", "short").stderr
     assert [each["kind"] for each in answer("pairs", "short", "-o", "short.csv")["hints"]] == ["short"]
 
 

@@ -263,6 +263,20 @@ def test_a_plan_of_a_small_collection_is_what_happens():
         assert cost.pairs.expected == pytest.approx(seen.pairs, rel=0.2)
 
 
+def test_the_interval_for_pairs_holds_those_of_large_groups_listed_as_stars_or_one_by_one():
+    """On a crawl with footers, the interval was 34 times too low: its groups had been counted as stars alone."""
+    draw = random.Random(3)
+    footer = "".join(draw.choices("abcdefghij", k=260))
+    texts = [footer + "".join(draw.choices("abcdefghij", k=40)) for _ in range(200)] + made_up(100, 4)
+    every = len(join.all_pairs(join.sets_of_texts(texts, "char:5"), 0.7))
+    assert every > 5_000
+    for crowd in (20, 0):
+        expected = plan(texts, threshold=0.7, shingle="char:5", crowd=crowd).chosen.estimate.pairs
+        listed = neardup.find(texts, threshold=0.7, shingle="char:5", crowd=crowd).summary.pairs
+        assert expected.low <= listed <= expected.high
+        assert expected.low <= every <= expected.high
+
+
 def test_a_plan_counts_the_same_in_any_order_and_with_any_threads():
     table = pa.table({"text": made_up(400, 9)})
     mixed = table.take(pa.array(random.Random(1).sample(range(len(table)), len(table))))

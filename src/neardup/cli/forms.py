@@ -203,19 +203,29 @@ def retyped(ctx: click.Context, names: Collection[str]) -> list[str]:
             continue
         option = param.opts[0]
         for each in value if param.multiple else [value]:
-            words += [option] if each is True else [option, str(each)]
+            text = ",".join(map(str, each)) if isinstance(each, tuple) else str(each)
+            words += [option] if each is True else [option, text]
     return words
 
 
+_BANDING = {"slots", "sketch", "candidates_by", "candidates", "exact", "audit", "recall"}
+"""Options that a join by containment refuses."""
+
+
 def try_instead(ctx: click.Context, hint: Mapping[str, Any]) -> str:
-    """The command at hand with what a hint, as ``Hint.as_dict`` has it, names in place of what it replaces."""
+    """Return the command at hand with the options of a hint, as ``Hint.as_dict`` has them. It runs as printed."""
     preset, options = hint["preset"], hint["options"]
     replaced = {"preset", *preset_options(preset)} if preset else set(options)
+    if options.get("measure") == CONTAINMENT:
+        replaced |= _BANDING
     # bands by hand are those of another threshold
     kept = [name for name in typed(ctx, list(ctx.params)) if name not in {*replaced, "bands", "resume"}]
-    named = [param for param in ctx.command.params if isinstance(param, click.Argument)]
-    given = [ctx.params[str(param.name)] for param in named]
-    inputs = [str(each) for value in given for each in (value if isinstance(value, tuple) else (value,))]
+    inputs = []
+    for name in (str(param.name) for param in ctx.command.params if isinstance(param, click.Argument)):
+        value = ctx.params[name]
+        for each in map(str, value if isinstance(value, tuple) else (value,)):
+            each += "-new" if name == "index" else ""  # an index keeps the settings that it was made with
+            inputs.append(f"./{each}" if each.startswith("-") and each != "-" else each)
     words = retyped(ctx, kept)
     path: list[str] = []
     while ctx.parent is not None:

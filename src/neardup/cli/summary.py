@@ -6,6 +6,7 @@ and what would steer a terminal is escaped in ``voice``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,9 +66,10 @@ def clean_lines(
 
     ``passages``: what is to be said of passages that were cut.
     """
-    documents, removed = summary["documents"], summary["removed"]
+    removed, free = summary["removed"], summary["documents"] - summary["protected"]
     would = "would be " if _is_spared(summary) else ""
-    share = f"{removed:,} of {counted(documents, 'document')} ({percent(removed, documents)})"
+    share = f"{removed:,} of {counted(free, 'document')} ({percent(removed, free)})"
+    share += " that are not protected" if summary["protected"] else ""
     kept = "what can be opened is kept as it is" if summary["unreadable"] else "and kept as they are"
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
@@ -241,18 +243,20 @@ def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    lost = {source["source"]: source for source in summary["sources"]}
-    listed = [lost[name] for name in summary["alarms"][:SOURCES_SHOWN]]
-    rows = [
-        (
-            ALARM,
-            f"{source['source']} loses {percent(source['removed'], source['documents'])} of"
-            f" {counted(source['documents'], 'document')}, more than {100 * summary['alarm']:g} %",
-        )
-        for source in listed
-    ]
-    more = len(summary["alarms"]) - len(listed)
-    return [*rows, (ALARM, f"and {counted(more, 'source')} more")] if more else rows
+    """Return a row for each folder with sources that lost too much; the shards of one collection share a row."""
+    folders: dict[str, list[Mapping[str, Any]]] = {}
+    for source in summary["sources"]:
+        if source["source"] in summary["alarms"]:
+            folders.setdefault(os.path.dirname(source["source"]), []).append(source)
+    rows = []
+    for folder, sources in folders.items():
+        removed, documents = (sum(source[name] for source in sources) for name in ("removed", "documents"))
+        single = sources[0]["source"] if len(sources) == 1 else None
+        name = single or f"{len(sources):,} sources in {folder or 'one place'}"
+        loss = f"{'loses' if single else 'lose'} {percent(removed, documents)} of {counted(documents, 'document')}"
+        rows.append((ALARM, f"{name} {loss}, more than {100 * summary['alarm']:g} %{'' if single else ' of each'}"))
+    more = len(rows) - SOURCES_SHOWN
+    return [*rows[:SOURCES_SHOWN], (ALARM, f"and {counted(more, 'folder')} more")] if more > 0 else rows
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
@@ -322,8 +326,11 @@ def preset_rows(preset: Preset | Mapping[str, Any] | None) -> list[tuple[str, st
 
 
 def hint_rows(hints: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What does not fit the setting, and the command to try."""
-    return [row for hint in hints for row in (("hint", hint["text"]), ("", f"try: {hint['command']}"))]
+    """Return what does not fit the settings, each with the command to try if there is one."""
+    rows = []
+    for hint in hints:
+        rows += [("hint", hint["text"]), *([("", f"try: {hint['command']}")] if "command" in hint else [])]
+    return rows
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

@@ -256,9 +256,8 @@ def pairs(
     written = list(zip([found.pairs, found.clusters], targets, strict=True))
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold, listing=listing)
     summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin, listing.top)
-    # an index keeps the settings that it was made with
-    instead = [f"neardup index build NEW INPUT… {forms.options_tried(hint)}" for hint in summary["hints"]]
-    summary["hints"] = [{**hint, "command": tried} for hint, tried in zip(summary["hints"], instead, strict=True)]
+    for hint in summary["hints"]:  # an index keeps its settings, and does not know its inputs, so no command fits
+        hint["text"] += f" For that, build a new index with {forms.options_tried(hint)}."
     crowds = found.crowds.to_pylist()
     lines = summary_lines(summary, crowds=crowds, faults=found.faults, verbose=voice.verbose)
     voice.tell(summary, lines, closing_line(summary, files))

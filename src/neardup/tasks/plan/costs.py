@@ -117,6 +117,9 @@ class Profile:
     crowds: int
     crowd_texts: float
     crowd_documents: float
+    crowd_pairs: float = 0.0
+    """Pairs of documents at the threshold or above inside crowds. A run lists them as stars if a bucket shows it the
+    crowd, and one by one if none does."""
     copied: int = 0
     """Distinct texts that more than one document has."""
     alike: tuple[F64, F64] | None = None
@@ -339,12 +342,13 @@ def _range(profile: Profile, counted: tuple[F64, F64], chance: F64, stars: float
 
 
 def _found(profile: Profile) -> Range:
-    """Pairs of documents that will be reported."""
+    """Return how many pairs of documents will be reported: at least with every crowd as a star, at most with none."""
     chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
     texts = _range(profile, profile.similar, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
-    fixed = profile.copy_pairs + profile.crowd_documents
-    return Range(profile.document_pairs + fixed, texts.low * copies + fixed, texts.high * copies + fixed)
+    fixed = profile.copy_pairs + max(0.0, profile.crowd_documents - profile.crowds)  # a star has a pair less
+    high = texts.high * copies + fixed + profile.crowd_pairs * MODEL_ERROR
+    return Range(profile.document_pairs + fixed, texts.low * copies + fixed, high)
 
 
 def _disk(store: int, spooled: int, budget: Budget) -> int:

@@ -166,6 +166,8 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
     similar = matches >= least
     copies = sample.weight[left[similar]] * sample.weight[right[similar]]
     document_pairs = float((weight[similar] * (1 if spec.collapse_exact else copies)).sum())
+    inside = crowded.inside & (census.matches >= least)
+    of_texts = 1 if spec.collapse_exact else sample.weight[census.left[inside]] * sample.weight[census.right[inside]]
     return Profile(
         threshold=spec.threshold,
         documents=found.documents,
@@ -188,6 +190,7 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         crowds=crowded.crowds,
         crowd_texts=crowded.texts * near,
         crowd_documents=crowded.documents * near,
+        crowd_pairs=float((census.weight[inside] * scale * of_texts).sum()),
         alike=None if met_slots is None else (sums(weight, matches), sums(weight * weight, matches) * spread),
     )
 
