@@ -1,8 +1,8 @@
-"""Documents written for people: .docx, .odt, .epub, .pdf and web pages, read to text.
+"""Documents written for people: .docx, .odt, .rtf, .epub, .pdf, web pages and e-mail, read to text.
 
     readers ── process ┄┄ child ── read_document ─┬─ docx, odt ───────────────┐
                                                   ├─ epub ── webpage ─────────┼─ package (zip, within limits)
-                                                  └─ webpage, pdf             └─ xml
+                                                  └─ webpage, pdf, rtf, mail  └─ xml
 
 A run reads them by ``readers``, in processes of their own with limits of time and memory (``child``); ``read_document``
 is what is done there. The libraries are those of the extra ``documents`` and are imported when the first such file is
