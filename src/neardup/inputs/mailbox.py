@@ -23,13 +23,9 @@ _FROM = re.compile(rb"\nFrom [^\n]{0,300}?\d\d:\d\d[^\n]{0,100}\n(?=[!-9;-~]{1,7
 """The line before a message: with a time, and before a header. Other lines that begin so are text."""
 _LONGEST, _PIECE = 1024, 1 << 20
 _MOST_DEPTH, _MOST_MESSAGES = 10, 1_000_000
-_SUFFIXES = {
-    "text/plain": ".txt",
-    "message/rfc822": ".eml",
-    "application/vnd.oasis.opendocument.text": ".odt",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-}
+_SUFFIXES = {"plain": "txt", "rfc822": "eml", "vnd.oasis.opendocument.text": "odt"}
 """The suffixes of kinds whose names are others."""
+_SUFFIXES["vnd.openxmlformats-officedocument.wordprocessingml.document"] = "docx"
 
 
 def as_zip(path: str) -> BinaryIO:
@@ -75,8 +71,8 @@ def _add(archive: zipfile.ZipFile, name: str, message: bytes, depth: int = 0) ->
     """Add a message and what is attached to it; one that cannot be taken apart is refused when its text is read."""
     archive.writestr(name or ".", message)
     try:
-        parts = [part for part, _ in parts_of(message)]
-        attached = [_attached(part, number) for number, part in enumerate(parts, start=1) if not is_own(part)]
+        parts = enumerate(parts_of(message), start=1)
+        attached = [_attached(part, number) for number, (part, _) in parts if not is_own(part)]
     except Exception:  # the standard library raises errors of many kinds
         return
     for number, (given, data) in enumerate(attached, start=1):
@@ -91,11 +87,11 @@ def _add(archive: zipfile.ZipFile, name: str, message: bytes, depth: int = 0) ->
 
 def _attached(part: Message, number: int) -> tuple[str, bytes]:
     """Return an attachment by its name, or else its number; a text as a message, which says how it is encoded."""
-    kind, data = part.get_content_type(), content(part)
+    kind, data = part.get_content_subtype(), content(part)
     given = header_text(part.get_filename() or "").encode("utf-8", "replace").decode()
     name = re.sub(r"[/\\\x00-\x1f\x7f]+", "_", given)[-255:].strip(" .")
-    if not name or (kind == "message/rfc822" and not name.lower().endswith(".eml")):
-        name = f"{name or number}{_SUFFIXES.get(kind, '.' + part.get_content_subtype().replace('/', '_'))}"
+    if not name or (kind == "rfc822" and not name.lower().endswith(".eml")):
+        name = f"{name or number}.{_SUFFIXES.get(kind, kind)}".replace("/", "_")
     if suffix_format(name) == "text" and stored_codec(name) is None:
         charset = re.sub(r"[^\w.:-]", "", part.get_content_charset("utf-8"))
         data = f"Content-Type: text/plain; charset={charset}\n\n".encode() + data

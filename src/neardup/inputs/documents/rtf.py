@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from neardup.inputs.documents import damaged
@@ -87,7 +88,8 @@ def load(path: str) -> str:
         elif word == b"fcharset":
             fonts[font] = _CHARSETS.get(number, "")
         elif word == b"ansicpg":
-            default = _codec(number) or default
+            with suppress(LookupError):  # of a page that Python does not know
+                default = codecs.lookup(f"cp{number}").name
         elif word == b"uc":
             now = now._replace(fallback=max(0, number))
         elif word == b"deleted":
@@ -107,11 +109,3 @@ def _text(pieces: tuple[list[str], list[str]]) -> str:
     """Return the lines that are not blank; halves of a character above U+FFFF become one."""
     whole = "\n".join("".join(each) for each in pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return "\n".join(line.rstrip() for line in whole.split("\n") if line.strip())
-
-
-def _codec(page: int) -> str:
-    """Return Python's name of a code page of Windows, if there is one."""
-    try:
-        return codecs.lookup(f"cp{page}").name
-    except LookupError:
-        return ""
