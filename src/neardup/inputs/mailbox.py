@@ -24,7 +24,7 @@ _FROM = re.compile(rb"\nFrom [^\n]{0,300}?\d\d:\d\d[^\n]{0,100}\n(?=[!-9;-~]{1,7
 _LONGEST, _PIECE = 1024, 1 << 20
 _MOST_DEPTH, _MOST_MESSAGES = 10, 1_000_000
 _SUFFIXES = {"plain": "txt", "rfc822": "eml", "vnd.oasis.opendocument.text": "odt"}
-"""The suffixes of kinds whose names are others."""
+"""The suffixes of kinds that have another name."""
 _SUFFIXES["vnd.openxmlformats-officedocument.wordprocessingml.document"] = "docx"
 
 
@@ -68,7 +68,7 @@ def _unquoted(message: bytes) -> bytes:
 
 
 def _add(archive: zipfile.ZipFile, name: str, message: bytes, depth: int = 0) -> None:
-    """Add a message and what is attached to it; one that cannot be taken apart is refused when its text is read."""
+    """Add a message and its attachments; a message that cannot be taken apart is refused when its text is read."""
     archive.writestr(name or ".", message)
     try:
         parts = enumerate(parts_of(message), start=1)

@@ -14,7 +14,7 @@ from neardup.types import Alone, Batch, Fault, NeedsRoom
 
 
 class Watch:
-    """Counts what the tasks of one reading give, by the role of the input.
+    """Counts the documents and bad records of each input, by its role, while the tasks of a reading are done.
 
     If all records of a role are bad, the task that ends last raises the error, or ``finish`` if it comes later.
     """
@@ -22,14 +22,14 @@ class Watch:
     def __init__(self) -> None:
         """Start with no task."""
         self._lock = threading.Lock()
-        self._made, self._open = 0, 1  # open is also that more may be made
+        self._made, self._open = 0, 1  # the generator of tasks counts as an open one
         self._good: set[str] = set()
         """The roles that have documents."""
         self._bad: dict[str, tuple[int, int, Fault]] = {}
         """The bad records of a role, and the first of them, after the number of its task."""
 
     def watched(self, task: Task, role: str) -> Task:
-        """Return a task that does the same and counts what it gives."""
+        """Return a task that does the same and counts its documents and bad records."""
         with self._lock:
             self._open += 1
             self._made += 1
@@ -46,7 +46,7 @@ class Watch:
         return batch
 
     def count(self, role: str, number: int, documents: int, bad: int, faults: Sequence[Fault]) -> None:
-        """Add what a task gave for the input of a role."""
+        """Add the documents and bad records of a task to the counts of a role."""
         with self._lock:
             if documents:
                 self._good.add(role)

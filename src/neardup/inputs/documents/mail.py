@@ -76,7 +76,7 @@ def parts_of(data: bytes) -> Iterator[tuple[Message, int]]:
 
 
 def _headers(data: bytes, begin: int, end: int) -> tuple[Message, int]:
-    """Return the headers that say what a part is, and the subject, with the offset of what follows all headers."""
+    """Return the subject and the headers about the kind of a part, with the offset after all its headers."""
     found = _BLANK.search(data, max(0, begin - 1), min(end, begin + _MOST_HEAD))
     if found is None and end - begin > _MOST_HEAD:
         raise damaged(f"its headers have more than {_MOST_HEAD >> 20} MB")
@@ -111,7 +111,7 @@ def header_text(value: str) -> str:
 
 
 def _decoded(data: bytes, charset: str | None, encoding: str) -> str:
-    """Decode a text by what it says, which may be false, or by what its bytes can be."""
+    """Decode a text by its charset, or by the first encoding that its bytes fit if the charset is false."""
     for codec in ("cp1252" if charset == "iso-8859-1" else charset, "utf-8", encoding):
         try:
             return data.decode(codec or "utf-8")

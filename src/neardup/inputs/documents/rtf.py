@@ -37,7 +37,7 @@ _CHARSETS = {
 
 
 class _Group(NamedTuple):
-    """What holds until a group ends."""
+    """The state of the reader, which ends with its group."""
 
     is_shown: bool = True
     is_deleted: bool = False
@@ -54,7 +54,7 @@ def load(path: str) -> str:
     if not data.startswith(b"{\\rtf"):
         raise damaged("it does not begin as Rich Text")
     groups, now, default, fonts, font = list[_Group](), _Group(), "cp1252", dict[int, str](), 0
-    pieces: tuple[list[str], list[str]] = [], []  # of the text and of its notes
+    pieces: tuple[list[str], list[str]] = [], []  # for the text, and for its notes
     held = bytearray()  # characters of which some take several bytes
     at = ignored = 0
     is_starred = False
@@ -88,7 +88,7 @@ def load(path: str) -> str:
         elif word == b"fcharset":
             fonts[font] = _CHARSETS.get(number, "")
         elif word == b"ansicpg":
-            with suppress(LookupError):  # of a page that Python does not know
+            with suppress(LookupError):  # Python does not know the code page
                 default = codecs.lookup(f"cp{number}").name
         elif word == b"uc":
             now = now._replace(fallback=max(0, number))
