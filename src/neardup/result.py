@@ -16,7 +16,7 @@ from neardup.inputs.lookup import PairTexts
 from neardup.inputs.passed import PassedOver, passed_words
 from neardup.outputs.frames import pandas_frame, polars_frame
 from neardup.params import Preset, Spec, check_choice, check_text_length
-from neardup.shown import counted, cut_text, duration
+from neardup.shown import by_cause, counted, cut_text, duration
 from neardup.types import Fault
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class Cleaned:
         sources = Table(
             ["source", "documents", "removed", "share"], losses, "Sources", len(summary.sources) - len(losses)
         )
-        notes = [*why, *_alarms(summary), *summary.remarks(), *map(str, self.faults[:3])]
+        notes = [*why, *_alarms(summary), *summary.remarks(), *(line for line, _ in by_cause(self.faults)[:3])]
         tables = [removed, *([sources] if len(summary.sources) > 1 else [])]
         return view(repr(self).strip("<>"), facts=summary.figures(), tables=tables, notes=notes)
 
@@ -450,7 +450,7 @@ class Result:
         ]
         columns = ["documents", "one of them", "text"]
         clusters = Table(columns, groups, "The largest clusters", self.summary.clusters - len(groups))
-        notes = [*why, *self.summary.remarks(), *map(str, self.faults[:3])]
+        notes = [*why, *self.summary.remarks(), *(line for line, _ in by_cause(self.faults)[:3])]
         return view(repr(self).strip("<>"), facts=self.summary.figures(), tables=[pairs, clusters], notes=notes)
 
 

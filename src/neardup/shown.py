@@ -11,6 +11,8 @@ from __future__ import annotations
 import codecs
 import os
 import unicodedata
+from collections.abc import Iterable
+from typing import Any
 
 FITTED = "neardup.fitted"
 """Name of an error handler of codecs: what an encoding has not is spelled in ASCII, signs of ours as people do."""
@@ -238,3 +240,17 @@ def percent(part: int, whole: int) -> str:
     if share < 0.1:
         return "< 0.1 %"
     return "> 99.9 %" if share > 99.9 else f"{share:.1f} %"
+
+
+def by_cause(faults: Iterable[Any]) -> list[tuple[str, int]]:
+    """Return a line for each fault with the number of faults in it; whole files with one reason share a line."""
+    lines: dict[Any, list[Any]] = {}
+    for fault in faults:
+        lines.setdefault(fault if fault.row else fault.reason, []).append(fault)
+    return [(_line(*same), len(same)) for same in lines.values()]
+
+
+def _line(*same: Any) -> str:
+    more = f" and {len(same) - 3:,} more" if len(same) > 3 else ""
+    named = shown(f"{', '.join(fault.source for fault in same[:3])}{more}: {same[0].reason}")
+    return named if len(same) > 1 else str(same[0])

@@ -17,8 +17,11 @@ from tests.spark.inprocess import InProcess
 
 from neardup import tuning
 from neardup.errors import InputChanged, InputError
-from neardup.params import SearchOptions
+from neardup.params import InputOptions, RunOptions, SearchOptions
 from neardup.spark.copies import Groups
+from neardup.spark.run import ClusterRun
+from neardup.spark.storage import Storage
+from neardup.tasks.find import open_across
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "lmnrst"]
 
@@ -241,3 +244,15 @@ def test_groups_are_made_of_rows_and_their_firsts_in_any_order() -> None:
     assert groups.several.tolist() == [2, 7]
     assert groups.starts.tolist() == [0, 3, 5]
     assert groups.members.tolist() == [2, 3, 4, 7, 9]
+
+
+def test_a_cluster_refuses_an_input_of_which_nothing_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": 5}\n' * 2000, encoding="utf-8")
+    reader = open_across(path, None, InputOptions(on_bad="skip"), item=False)
+    how: dict[str, Any] = {"cluster": InProcess(), "storage": Storage(str(tmp_path / "work")), "split_bytes": 5000}
+    with (
+        pytest.raises(InputError, match=r"^nothing could be read\. 2,000 bad records, the first: .*bad\.jsonl:1: "),
+        ClusterRun(reader, tuning.make_spec(SearchOptions()), RunOptions(), worker_memory=600 << 20, **how) as run,
+    ):
+        run.find("star")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.inputs.names import Ids
-from neardup.inputs.reader import open_inputs
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.types import SLACK, Batch
 
 
@@ -48,7 +48,12 @@ class Everything:
 
 def read(inputs: Any, **options: Any) -> Everything:
     """Read inputs through the public door."""
-    return gathered(task() for task in open_inputs(inputs, **options).tasks())
+    return gathered(batches_of(open_inputs(inputs, **options)))
+
+
+def batches_of(reader: Reader) -> Iterator[Batch]:
+    """Yield what the sources of a reader give, even if no record is good: a run would be refused then."""
+    return (task() for source in reader.parts for task in source.tasks())
 
 
 def gathered(batches: Iterable[Batch]) -> Everything:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from tests.unit.reading import Everything, gathered
+from tests.unit.reading import Everything, batches_of, gathered
 
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
@@ -34,7 +34,7 @@ def in_one_go(inputs: Any, **options: Any) -> tuple[Everything | str, list[Any]]
     """All that is read of an input, or the error, and the columns of its sources."""
     reader = open_inputs(inputs, **options)
     try:
-        return gathered(task() for task in reader.tasks()), [source.columns for source in reader.parts]
+        return gathered(batches_of(reader)), [source.columns for source in reader.parts]
     except InputError as exc:
         return str(exc), []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import re
 import zipfile
 from pathlib import Path
 
@@ -84,6 +85,32 @@ def test_word_text(body: str, text: str) -> None:
 def test_notes_of_word_follow_the_text_and_headers_do_not() -> None:
     notes = {"endnotes": f"<w:endnote>{p('end')}</w:endnote>", "footnotes": f"<w:footnote>{p('foot')}</w:footnote>"}
     assert text_of("a.docx", making.docx(p("body"), header1=p("header"), **notes)) == "body\nfoot\nend"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"one\par two\line three{\b four}", "one\ntwo\nthreefour"),
+        (r"caf\'e9\u8364? \emdash\ldblquote x\rdblquote\~y\\\{\}", "café€ —“x”\xa0y\\{}"),
+        (r"\uc2\u945ab c\uc0\u946 d{\uc3\u947\'41bc}e", "α cβdγe"),
+        (r"\u-10179?\u-8704?", "\U0001f600"),
+        (r"{\fonttbl{\f0 A;}{\f1\fcharset204 B;}{\f2\fcharset128 C;}}{\f1\'cf\'f0\'e8}\f2\'93\'fa\'96\'7b", "При日本"),
+        (r"\ansicpg1251\'cf \trowd a\cell b\cell\row c", "П a\tb\nc"),
+        (r"a{\footnote{\super 1}note}b\par c{\header h}{\*\unknown{\b x}}{\info{\title t}}", "ab\nc\n1note"),
+        (r"{\field{\*\fldinst HYPERLINK x}{\fldrslt link}}{\pict\pngblip 89504e47}{\deleted gone}", "link"),
+        (r"{\shp{\*\shpinst{\sp{\sn n}{\sv v}}{\shptxt box}}{\shprslt box}}\bin3 }}}x", "boxx"),
+        (r"{\listtext 1.\tab}item\bin-9 \uc9999999999\u65 fallback", "itemA"),
+    ],
+)  # fmt: skip
+def test_rich_text(body: str, text: str) -> None:
+    assert text_of("a.rtf", f"{{\\rtf1\\ansi {body}}} after") == text
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("data", ["no rich text", r"{\rtf1 cut", "{\\rtf1 cut\\", r"{\rtf1\bin99 x}"])
+def test_rich_text_that_is_none_or_is_cut_is_damaged(data: str) -> None:
+    assert fault_of("a.rtf", data).startswith("it is damaged: it ")
 
 
 @pytest.mark.usefixtures("here")
@@ -313,8 +340,8 @@ def test_a_bad_text_among_documents_still_ends_the_run() -> None:
 def test_a_document_by_name_or_pattern_is_read_too() -> None:
     make_folder()
     for given in ("d/sub/cut.pdf", "d/sub/*.pdf"):
-        found = neardup.find(given)
-        assert (found.summary.documents, found.summary.bad) == (0, 1)
+        found = neardup.find([Path(given), Path("d/b.txt")])
+        assert (found.summary.documents, found.summary.bad) == (1, 1)
     assert neardup.find(["a text", "and another"]).summary.documents == 2
     with pytest.raises(InputError, match="which is a file"):
         neardup.find(["d/a.docx"])
@@ -367,11 +394,18 @@ def test_without_the_extra_the_cure_is_its_name(name: str, module: str, monkeypa
     gc.collect()  # processes of a run before this one would not look there
     monkeypatch.syspath_prepend("without")  # the processes that read documents look where this one does
     Path(name).write_bytes(_WHOLE.get(name, b"<p>x"))
-    found = neardup.find(name)
-    suffix = Path(name).suffix
-    assert [str(fault) for fault in found.faults] == [
-        f"{name}: reading {suffix} needs {module}. pip install 'neardup[documents]'"
-    ]
+    Path(f"more {name}").write_bytes(Path(name).read_bytes())
+    Path("b.txt").write_text("a text", encoding="utf-8")
+    told = f"{name}: reading {Path(name).suffix} needs {module}. pip install 'neardup[documents]'"
+    assert [str(fault) for fault in neardup.find([Path(name), Path("b.txt")]).faults] == [told]
+    first = re.escape(f"could be read. 2 bad records, the first: {told}")
+    both = [Path(name), Path(f"more {name}")]
+    for threads in (1, 2):
+        with pytest.raises(neardup.MissingDependency, match=f"^nothing {first}$"):
+            neardup.find(both, threads=threads)
+    with pytest.raises(neardup.MissingDependency, match=f"^nothing of what against names {first}$"):
+        neardup.find("b.txt", against=both)
+    gc.collect()  # the errors hold the processes that cannot read
 
 
 def test_names_in_capitals_are_found_and_locks_of_word_are_not(here: Path) -> None:

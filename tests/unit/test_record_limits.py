@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.reading import Everything, gathered, zstd
+from tests.unit.reading import Everything, batches_of, gathered, zstd
 
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
@@ -33,7 +33,7 @@ LIMIT = 1000
 def read(path: Any, limit: int = LIMIT, **options: Any) -> Everything:
     """Everything in a file, bad records passed over, under a limit for one record."""
     reader = open_inputs(path, limit=RecordLimit(limit), **{"on_bad": "skip", **options})
-    return gathered(task() for task in reader.tasks())
+    return gathered(batches_of(reader))
 
 
 PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstd}

@@ -13,7 +13,7 @@ from typing import Any
 from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.params import LOCAL, Preset
-from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
+from neardup.shown import by_cause, counted, duration, megabytes, percent, shown, similarity_text
 
 FAULTS_SHOWN = 20
 CROWDS_SHOWN = 5
@@ -304,9 +304,10 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
     """The first of so many bad records, under a line that says what became of them."""
     if not bad:
         return []
-    listed = [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]
-    more = [f"  and {bad - len(listed):,} more"] if bad > len(listed) else []
-    return [f"bad records, {fate} ({bad:,}):", *listed, *more]
+    listed = by_cause(faults)[:FAULTS_SHOWN]
+    rest = bad - sum(count for _, count in listed)
+    more = [f"  and {rest:,} more"] if rest > 0 else []
+    return [f"bad records, {fate} ({bad:,}):", *(f"  {line}" for line, _ in listed), *more]
 
 
 def left_out(

@@ -27,7 +27,8 @@ from neardup.inputs.columns import ReadColumns
 from neardup.inputs.documents import MOST_BYTES
 from neardup.inputs.documents.pool import shared_readers
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.formats import FORMATS, archive_codec, bare_suffix, stored_codec
+from neardup.inputs.formats import FORMATS, MAIL, archive_codec, bare_suffix, stored_codec
+from neardup.inputs.mailbox import as_zip
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task, oversized, sized
 from neardup.inputs.stream import ByteStream, open_whole, size_of
 from neardup.inputs.walk import InputFile
@@ -87,7 +88,12 @@ class Archive:
 
     @property
     def is_zip(self) -> bool:
-        return bare_suffix(self.path) == ".zip"
+        return self.is_mail or bare_suffix(self.path) == ".zip"
+
+    @property
+    def is_mail(self) -> bool:
+        """Whether it holds messages, which are read out of a zip archive made of them."""
+        return bare_suffix(self.path) in MAIL
 
     def members(self) -> Iterator[Member]:
         """All files in the order of the archive. Between two of them ``opened`` may open the one just given."""
@@ -108,6 +114,9 @@ class Archive:
     @property
     def no_copy(self) -> str:
         """Why no clean copy is made of it, and the cure."""
+        if self.is_mail:
+            cure = "Save its messages and their attachments as files, or leave it out."
+            return f"{self.path} is mail with attachments or a mailbox, of which no clean copy is made. {cure}"
         how = f"unzip {self.path} -d FOLDER" if self.is_zip else f"tar -xf {self.path} -C FOLDER"
         return f"{self.path} is an archive, of which no clean copy is made. Unpack it ({how}), and give the folder."
 
@@ -170,7 +179,9 @@ class Archive:
 
     def _searched(self) -> BinaryIO | None:
         """What is at an address, in a file that stays as long as this does; None: the archive is a file itself."""
-        if self._whole is None and is_remote(self.path):
+        if self._whole is None and self.is_mail:
+            self._whole = as_zip(self.path)
+        elif self._whole is None and is_remote(self.path):
             self._whole = open_whole(self.path)
         if self._whole is not None:
             self._whole.seek(0)
@@ -320,7 +331,7 @@ class ArchivedTexts(_Archived):
                 yield partial(oversized, self.name, row, what, member.size, self._options, consumed=member.size)
                 continue
             data = self.archive.stored(member, most + 1)
-            held.append(replace(file, stream=ByteStream(file.path, file=io.BytesIO(data))))
+            held.append(replace(file, stream=ByteStream(file.read_as or file.path, file=io.BytesIO(data))))
             size += len(data) + _FILE_BYTES
             if size >= BATCH_BYTES or len(held) == self._options.block or row == len(self._files):
                 first = row - len(held) + 1

@@ -131,7 +131,7 @@ class FilesSource(Source):
             if file.error is not None:
                 raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
             how = {"encoding": options.encoding, "boilerplate": options.boilerplate}
-            text = readers.read(file.path, stream=file.stream, **how)
+            text = readers.read(file.read_as or file.path, stream=file.stream, **how)
         except Unreadable as exc:
             faults.note(0, str(exc), source=path)
             return None, ()

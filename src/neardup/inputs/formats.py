@@ -54,9 +54,11 @@ DOCUMENTS = {
     ".odt": "odt",
     ".pdf": "pdf",
     ".epub": "epub",
+    ".rtf": "rtf",
     ".html": "webpage",
     ".htm": "webpage",
     ".xhtml": "webpage",
+    ".eml": "mail",
 }
 """The module below ``inputs.documents`` for each suffix."""
 DATASET = "dataset"
@@ -66,13 +68,16 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".lz4
 
 ARCHIVE = "archive"
 """Format of files that hold other files; it cannot be asked for either."""
-ARCHIVES = {".zip": None, ".tar": None, ".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
+MAIL = (".eml", ".mbox")
+"""Suffixes of archives of messages. A message of which only its own text is read is a document and no archive."""
+_TARS = {".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
+ARCHIVES: dict[str, str | None] = dict.fromkeys((*MAIL, ".zip", ".tar")) | _TARS
 """Their suffixes, and how a tar is compressed beside what a suffix of COMPRESSIONS behind it says."""
 
 SUFFIXES = {
-    **dict.fromkeys(ARCHIVES, ARCHIVE),
     **{suffix: name for name, format in FORMATS.items() for suffix in format.suffixes},
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
+    **dict.fromkeys(ARCHIVES, ARCHIVE),
 }
 """The format of each suffix that tells one."""
 _SHORT, _NEAR = 4, 0.8

@@ -18,7 +18,7 @@ Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
     "further sheet", "no regular file", "encrypted", "replaced", "archive in an archive",
-    "needs warcio", "no page", "damaged", "no clean copy",
+    "needs warcio", "no page", "damaged", "no clean copy", "attached",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -34,6 +34,7 @@ _BY_SUFFIX = {
     "encrypted": " protected by a password",
     "archive in an archive": " in an archive",
     "no clean copy": " of which no clean copy is made",
+    "attached": " attached to mail",
 }
 """Reasons for which files are counted by suffix, and how their numbers are told."""
 _KINDS = 5
@@ -53,13 +54,13 @@ _ANY = "read them as text with --glob '*', which takes all other files too"
 _CURE_OF = {
     suffix: cure
     for suffixes, cure in (
-        (".doc .dot .docm .dotm .dotx .rtf .wpd .wps .pages .sxw .fodt .abw", _TO_DOCX),
+        (".doc .dot .docm .dotm .dotx .wpd .wps .pages .sxw .fodt .abw", _TO_DOCX),
         (".ppt .pptx .pptm .pps .ppsx .odp .key", _TO_PDF),
         (
             ".xls .xlsm .xlsb .xltx .ods .numbers",
             "save them as .xlsx (LibreOffice: soffice --headless --convert-to xlsx {files})",
         ),
-        (".eml .emlx .msg .mbox .pst", "save the messages as .txt or .html with the program for mail"),
+        (".emlx .msg .pst", "save the messages as .eml or .mbox with the program for mail"),
         (".mht .mhtml .webarchive", "save them as .html with a browser"),
         (".mobi .azw .azw3 .fb2 .lit", "save them as .epub (Calibre: ebook-convert FILE FILE.epub)"),
         (".djvu .djv", "save them as .pdf (DjVuLibre: ddjvu -format=pdf FILE FILE.pdf)"),
@@ -76,6 +77,7 @@ _CURE_OF_REASON = {
     "no records": "write one object a line (jq -c '.[]' FILE.json > FILE.jsonl)",
     "no clean copy": "unpack them into the folder, and take them away",
     "encrypted": "unpack the archive with its password, and give the folder",
+    "attached": "save the attachments that are tables or compressed, and give their folder",
     "archive in an archive": "unpack the outer one, and give the folder",
     "needs openpyxl": "pip install 'neardup[xlsx]'",
     "needs warcio": "pip install 'neardup[warc]'",
@@ -99,7 +101,7 @@ class PassedOver:
     ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``; of web archives ``no page``
     (a record of what was fetched that is no page, or was not found) and ``needs warcio``; ``damaged`` (it
     cannot be opened as what its name says, and what is bad is to be skipped); ``no clean
-    copy`` (an archive, which ``dedup`` does not write)."""
+    copy`` (an archive, which ``dedup`` does not write); ``attached`` (to a message, as a table or compressed)."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import fields
 from functools import cached_property
 from itertools import chain
@@ -25,6 +26,7 @@ from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
+from neardup.inputs.unread import Watch
 from neardup.params import InputOptions
 from neardup.shown import shown_path
 from neardup.types import I64, Origin
@@ -161,17 +163,21 @@ class Reader:
         With ``threads`` to run them in they are made in a thread of its own, which ends when this is closed. Where some
         source is no regular file, the calling thread makes them: one that waits for a pipe could not be ended.
         """
-        made = self._made()
-        return made_ahead(made) if threads > 1 and self.is_lasting else made
+        watch = Watch()
+        made = self._made(watch)
+        with closing(made_ahead(made) if threads > 1 and self.is_lasting else made) as tasks:
+            yield from tasks
+        watch.finish()
 
-    def _made(self) -> Generator[Task, None, None]:
+    def _made(self, watch: Watch) -> Generator[Task, None, None]:
         held = None
         if sum(source.format == "text" for source in self.parts) > 1:  # else the one source holds them
             from neardup.inputs.documents.pool import shared_readers
 
             held = shared_readers()
         for source in self.parts:
-            yield from source.tasks()
+            for task in source.tasks():
+                yield watch.watched(task, source.role)
         del held
 
 
@@ -307,6 +313,8 @@ def open_inputs(
     patterns = (given.glob,) if isinstance(given.glob, str) else tuple(given.glob) if given.glob is not None else None
     resolver = Resolver(settings, patterns, given.input_format)
     sources = resolver.sources(paths)
+    for source in sources:
+        source.role = name
     return Reader(sources, [shown_path(path) for path in paths], settings, passed_over=resolver.passing.table())
 
 

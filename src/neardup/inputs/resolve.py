@@ -25,7 +25,7 @@ from itertools import groupby
 from neardup.errors import InputError
 from neardup.inputs import formats
 from neardup.inputs.addresses import GLOB_CHARACTERS, is_remote, real_place
-from neardup.inputs.passed import Passing, conversion, passed_words, suffix_of
+from neardup.inputs.passed import Passing, conversion, passed_rows, suffix_of
 from neardup.inputs.peek import why_not
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
@@ -118,7 +118,7 @@ class Resolver:
                     cure = "Fix it, or leave it out with --on-bad skip (on_bad='skip')."
                     raise InputError(f"{shown_path(file.error)} {cure}")
         files = [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
-        return files if patterns else self._of_texts(files)
+        return files if patterns else self._of_texts(files, folder)
 
     def _opened(self, file: InputFile) -> list[InputFile]:
         if file.format != formats.ARCHIVE or file.error is not None:
@@ -141,16 +141,22 @@ class Resolver:
         records: dict[str, InputFile] = {}
         errors: list[InputError] = []
         for member in archive.members():
-            path = f"{file.path}/{member.path}"
-            reason = left_out(member.name, patterns)
+            is_file = archive.is_mail and member.name == "."
+            path = file.path if is_file else f"{file.path}/{member.path}"
+            reason = None if is_file else left_out(member.name, patterns)
             if reason is None and not member.is_regular:
                 reason = "no regular file"
             if reason is None and member.is_encrypted:
                 reason = "encrypted"
             found = InputFile(path, member.size, f"{file.real}/{member.name}")
             found = replace(found, format=self._folder_format(found))
+            is_text = found.format == "text" and formats.stored_codec(path) is None
+            if archive.is_mail and (is_text or is_file or path.lower().endswith(".eml")):
+                found = replace(found, format=formats.DOCUMENT, read_as="message.eml")
             if reason is None and found.format == formats.ARCHIVE:
                 reason = "archive in an archive"
+            if reason is None and archive.is_mail and found.format != formats.DOCUMENT:
+                reason = "attached"
             if reason is not None:
                 passing.note(reason, path)
                 continue
@@ -168,15 +174,14 @@ class Resolver:
                 continue
             records[member.name] = replace(found, source=source)
         archive.close()
-        if not texts and not records:
-            words = passed_words(passing.table())
-            only = f", only {words}" if words else ""
-            why = f"{shown_path(file.path)} holds no file that is read{only}. Unpack it to look at what it has."
-            raise errors[0] if errors else InputError(why)
+        if archive.is_mail and list(texts) == ["."]:
+            return [replace(file, format=formats.DOCUMENT)]
+        if not texts and not records and not (archive.is_mail and not file.size):
+            raise errors[0] if errors else self._nothing_read(file.path, "Unpack it to look at what it has.")
         one = ArchivedTexts(archive, list(texts.values()), self._options)
         return [*([replace(file, source=one)] if texts else []), *records.values()]
 
-    def _of_texts(self, files: list[InputFile]) -> list[InputFile]:
+    def _of_texts(self, files: list[InputFile], folder: str) -> list[InputFile]:
         """The files of a folder but for those that turn out to be no collection of texts."""
         kept: list[InputFile] = []
         error: InputError | None = None
@@ -189,11 +194,14 @@ class Resolver:
                     continue
             kept.append(file)
         if not kept:
-            raise error or InputError(
-                f"{shown_path(files[0].path)} is no collection of documents, and there is no other file beside it. "
-                "Give the files that are, by name."
-            )
+            raise error or self._nothing_read(folder, "Give files of documents by name.")
         return kept
+
+    def _nothing_read(self, path: str, cure: str) -> InputError:
+        """Return the error of a folder or archive in which nothing is read; ``cure`` is for those without another."""
+        words, *cures = [text for _, text in passed_rows(self.passing.table())] or [""]
+        only = f", only {words}" if words else ""
+        return InputError(f"{shown_path(path)} holds no file that is read{only}. {'. '.join(cures) or cure}")
 
     def _format_globs(self) -> tuple[str, ...] | None:
         """What to look for in a folder when no pattern is given; None: what is read by default."""

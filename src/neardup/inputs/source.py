@@ -171,6 +171,8 @@ class Source:
     """What alone is read of it: the bytes in which lines begin (``is_cut_at_lines``), or some of its ``pieces``."""
     first_row = 1
     """Number of the first row that is read."""
+    role = "input"
+    """The argument that names it, such as "against"."""
 
     def __init__(
         self,

@@ -51,6 +51,9 @@ class InputFile:
     stream: ByteStream | None = None
     """Open already: standard input or a pipe, which can be read only once."""
 
+    read_as: str = ""
+    """The name of a kind of document to read it as; empty: as ``path`` says."""
+
     @property
     def is_document(self) -> bool:
         """It is one of people's documents, and no plain text: its suffix says how to read it."""

@@ -16,12 +16,13 @@ from neardup.engine.space import Space
 from neardup.engine.state import RunTally
 from neardup.errors import SpoolError
 from neardup.inputs.names import Provenance
+from neardup.inputs.unread import Watch
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
 from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Inputs, Job
 from neardup.spark.storage import files_written
-from neardup.types import I64
+from neardup.types import I64, Fault
 
 TOO_LARGE = "too large"
 """In an answer: the rows of two documents that the memory of a worker does not allow to compare; and its "need"."""
@@ -138,11 +139,14 @@ class StagedWork(Generic[AnyInputs]):
 
         int64[splits + 1]: the row of the first document of each split.
         """
-        before, last = 0, -1
-        for split, each in zip(self.job.splits, facts, strict=True):
+        before, last, watch = 0, -1, Watch()
+        for number, (split, each) in enumerate(zip(self.job.splits, facts, strict=True)):
             before = before if split.place == last else 0
             each["before"] = before if each["relative"] else 0
             before, last = before + each["records"], split.place
+            faults = [Fault(*fault) for fault in each["faults"]]
+            watch.count(self.job.source_of(number).role, number, each["documents"], each["bad"], faults)
+        watch.finish()
         self.facts = facts
         return starts_of(np.array([each["documents"] for each in facts], dtype=np.int64))
 

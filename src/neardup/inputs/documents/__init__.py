@@ -1,8 +1,8 @@
-"""Documents written for people: .docx, .odt, .epub, .pdf and web pages, read to text.
+"""Documents written for people: .docx, .odt, .rtf, .epub, .pdf, web pages and e-mail, read to text.
 
     readers ── process ┄┄ child ── read_document ─┬─ docx, odt ───────────────┐
                                                   ├─ epub ── webpage ─────────┼─ package (zip, within limits)
-                                                  └─ webpage, pdf             └─ xml
+                                                  └─ webpage, pdf, rtf, mail  └─ xml
 
 A run reads them by ``readers``, in processes of their own with limits of time and memory (``child``); ``read_document``
 is what is done there. The libraries are those of the extra ``documents`` and are imported when the first such file is
@@ -26,6 +26,8 @@ MOST_BYTES = 256 << 20
 """Bytes of a document, unpacked, that are read at most, and bytes of its text."""
 MOST_TIMES = 100
 """How many times its own size a package may unpack to; the XML of real ones shrinks 5 to 50 times, pictures hardly."""
+INSTALL = "pip install 'neardup[documents]'"
+"""The cure for a missing library."""
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 """Characters that no text may have: NUL, which is no character to people, and halves of surrogate pairs."""
 
@@ -97,7 +99,7 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
     """
     kind = document_kind(path)
     assert kind is not None
-    options = {"encoding": encoding, "boilerplate": boilerplate} if DOCUMENTS[kind] == "webpage" else {}
+    options = {"encoding": encoding, "boilerplate": boilerplate} if DOCUMENTS[kind] in ("webpage", "mail") else {}
     try:
         load: Callable[..., str | list[str]] = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
         found = load(path, **options)
@@ -105,7 +107,7 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
         raise Unreadable(str(exc).removeprefix(f"{shown(path)} ").rstrip("."), "") from exc
     except ImportError as exc:
         library = (exc.name or "a library").partition(".")[0]
-        raise Unreadable(f"reading {kind} needs {library}", "pip install 'neardup[documents]'") from exc
+        raise Unreadable(f"reading {kind} needs {library}", INSTALL) from exc
     except RecursionError as exc:
         raise Unreadable("it is too deeply nested to be read", "Split it, or leave it out.") from exc
     if isinstance(found, str):

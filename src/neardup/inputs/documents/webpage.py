@@ -70,7 +70,11 @@ _MOST_CHARACTERS = 4 << 20
 
 def load(path: str, *, encoding: str, boilerplate: str) -> str:
     """The text of a web page; the arguments are as for ``read_document``."""
-    page = decoded(read_stored(path), encoding)
+    return text_of(decoded(read_stored(path), encoding), boilerplate)
+
+
+def text_of(page: str, boilerplate: str) -> str:
+    """Return the text of a page, with its boilerplate or without."""
     if boilerplate == "keep":
         return page_text(page, is_xml=page.lstrip().startswith("<?xml"))
     text = _running_text(page)

@@ -18,7 +18,7 @@ from neardup.inputs.columns import ReadColumns, column_words
 from neardup.pages.pairs import SNAP, text_data, union
 from neardup.pages.site.render import passages_page
 from neardup.pages.site.write import WrittenPage, check_site, is_page, write_site
-from neardup.shown import counted, cut_text, megabytes
+from neardup.shown import by_cause, counted, cut_text, megabytes
 from neardup.tasks.passages.page_census import Grouping, Losses, count_groups, count_losses, marks_of
 from neardup.tasks.repeats.census import Census, take_census
 from neardup.tasks.repeats.phrases import change_rows, cut_how, selection_rows, shortest, wanted, where
@@ -451,13 +451,14 @@ def write_page(
     observer.stage("pages", None, "")
     size = SINGLE_BYTES if single_file else FOLDER_BYTES
     view = view_of(run, cutting, size=size, is_cut=is_cut, grouping=grouping)
+    faults = by_cause(run.provenance.faults)[:FAULTS_SHOWN]
     meta = {
         "title": title if title is not None else _title(run),
         "version": f"neardup {__version__}",
         "passages": view.meta,
         "facts": _facts(run, view.meta),
-        "faults": [str(fault) for fault in run.provenance.faults[:FAULTS_SHOWN]],
-        "faults_left_out": max(0, run.provenance.bad - FAULTS_SHOWN),
+        "faults": [line for line, _ in faults],
+        "faults_left_out": run.provenance.bad - sum(count for _, count in faults),
     }
     observer.stage("report", view.number_of_chunks, "files")
 

@@ -14,7 +14,7 @@ import numpy as np
 from neardup.pages.site.write import write_site
 from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
-from neardup.shown import counted, megabytes
+from neardup.shown import by_cause, counted, megabytes
 from neardup.stages.similarities import similarity_edges
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
@@ -91,7 +91,7 @@ def build(
         pages = make_pages(contents, budget=budget)
         ranked = pages.listed.rank(by_share=wanted.purpose == COPYING)
     summary = basis.summary(count.total)
-    faults = run.provenance.faults[:FAULTS_SHOWN] if basis.pseudonyms is None else []
+    faults = by_cause(run.provenance.faults)[:FAULTS_SHOWN] if basis.pseudonyms is None else []
     meta: dict[str, Any] = {
         "title": wanted.title if wanted.title is not None else _title(basis, wanted),
         "purpose": wanted.purpose,
@@ -103,8 +103,8 @@ def build(
         "spec": {name: value for name, value in summary.spec.items() if name not in ("version", "id")},
         "words": words(basis, summary, linked, wanted.purpose, ranked.most),
         "facts": facts(basis, summary, audit),
-        "faults": [str(fault) for fault in faults],
-        "faults_left_out": run.provenance.bad - len(faults),
+        "faults": [line for line, _ in faults],
+        "faults_left_out": run.provenance.bad - sum(count for _, count in faults),
         "audit": audit_of(audit),
         "counts": {
             "documents": summary.documents,
