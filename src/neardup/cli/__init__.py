@@ -168,6 +168,8 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
+            if (cure := _odd_variables(exc)) is not None:
+                raise _failed(ctx, f"numba cannot work here: {str(exc).rstrip('.')}. {cure}") from exc
             from neardup.logs import kind_of
 
             more = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
@@ -185,6 +187,16 @@ def _raise_limit() -> str:
     if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
         return ""
     return f"The address space is limited to {limit / 1e6:.0f} MB here; libraries map much of it. Raise ulimit -v."
+
+
+def _odd_variables(exc: Exception) -> str | None:
+    """Return the cure if numba raised an error where variables of the environment change its settings, else None."""
+    names = sorted(name for name in os.environ if name.startswith("NUMBA_"))
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    is_theirs = trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("numba.")
+    return f"Remove {' and '.join(names)} from the environment, or correct it." if names and is_theirs else None
 
 
 @contextmanager

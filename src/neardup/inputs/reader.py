@@ -327,7 +327,8 @@ def _paths(inputs: Any) -> list[str] | None:
 
 def _checked_path(value: str | os.PathLike[Any]) -> str:
     path = os.fsdecode(value)
-    if "\n" in path or "\0" in path or len(path) > 4096:
+    is_text = isinstance(value, str) and "\n" in path and not os.path.lexists(path)
+    if is_text or "\0" in path or len(path) > 4096:
         raise InputError(
             f"the input is a string of {len(path)} characters that is no path. "
             "To give one text, put it in a list: [text]."

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,14 +23,18 @@ from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
 from neardup.spool.columns import FileColumn
-from neardup.spool.files import Label, SpoolFile, at_work
-from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
+from neardup.spool.files import HEADER, MAGIC, Label, SpoolFile, at_work
+from neardup.spool.manifest import FIRST, LOCK, MANIFEST, PART, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
 SUFFIX = ".spool"
 NAMED = 10
 """Differences of identity that a message names."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+_LOCKS = re.compile(rf"{re.escape(LOCK)}(\.[0-9a-f]{{8}})?")
+"""Names of a lock, and of one that is being taken over."""
+_HOLDER = re.compile(rb"(\d+( \S*)?\n?)?")
+"""The contents of a lock. It is empty if its run was killed while it was made."""
 
 
 def free_bytes(path: str | Path) -> int:
@@ -76,7 +81,7 @@ class Workdir:
                 path.mkdir(exist_ok=True)
             except FileExistsError as exc:
                 raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
-            if not all(map(_is_ours, os.listdir(path))):
+            if not all(_is_ours(path / name) for name in os.listdir(path)):
                 raise SpoolError(f"{path} holds other files. Name an empty or a new folder with --workdir (workdir=).")
         with _locked(path) as lock:
             if (path / MANIFEST).exists():
@@ -113,7 +118,7 @@ class Workdir:
                 )
             workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
             workdir._resume(manifest)
-            workdir._clean()
+            workdir._clean(torn=True)
             return workdir
 
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
@@ -207,12 +212,12 @@ class Workdir:
             self._columns[name] = FileColumn(file)
         self._listed = set(manifest.files)
 
-    def _clean(self) -> None:
-        """Delete what an interrupted run left and the manifest does not list."""
+    def _clean(self, *, torn: bool = False) -> None:
+        """Delete what an interrupted run left and the manifest does not list; ``torn`` is as for ``_is_ours``."""
         keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
         with at_work(self.path):
             for name in os.listdir(self.path):
-                if _is_ours(name) and name not in keep:
+                if name not in keep and _is_ours(self.path / name, torn=torn):
                     (self.path / name).unlink()
 
     def _unlink(self, file: SpoolFile) -> None:
@@ -237,8 +242,26 @@ def _locked(path: Path) -> Iterator[Lock]:
         raise
 
 
-def _is_ours(name: str) -> bool:
-    return name in (MANIFEST, PART) or name.startswith(LOCK) or name.endswith(SUFFIX)
+def _is_ours(path: Path, *, torn: bool = False) -> bool:
+    """Return whether a file is known to be of a run of neardup: by its name, and by the bytes that it begins with.
+
+    With ``torn``, a spool file counts too whose header was never written, because its run was killed that moment.
+    """
+    name = path.name
+    if not (name in (MANIFEST, PART) or _LOCKS.fullmatch(name) or name.endswith(SUFFIX)):
+        return False
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):  # opening a pipe would block until a writer appears
+            return False
+        with open(path, "rb") as file:
+            head = file.read(HEADER)
+    except OSError:
+        return False
+    if name.endswith(SUFFIX):
+        return head.startswith(MAGIC) or (torn and not head.strip(b"\0"))
+    if name in (MANIFEST, PART):
+        return head.startswith(FIRST[: len(head)])
+    return _HOLDER.fullmatch(head) is not None
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

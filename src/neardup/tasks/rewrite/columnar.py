@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import flags, numbers, strings
+from neardup.arrays import as_numpy, flags, numbers, strings
+from neardup.errors import InputError
 from neardup.inputs.columnar.source import explained
 from neardup.tasks.rewrite.model import Replaced, Rewrite, added_names, changed
 from neardup.types import Mask
@@ -19,10 +20,15 @@ from neardup.types import Mask
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
-    def __init__(self, job: Rewrite, schema: Any) -> None:
+    def __init__(self, job: Rewrite, schema: Any, *, one_dictionary: bool = False) -> None:
+        """Edit batches of ``schema``. With ``one_dictionary`` all have the same dictionaries, and so has the copy."""
         self.schema = schema
         """The Arrow schema of the copy."""
         self._job = job
+        self._one_dictionary = one_dictionary
+        self._dictionary: Any = None
+        """The dictionary of the edited texts, and the codes of the new ones in it, where all batches share it."""
+        self._codes: dict[bytes, int] = {}
         self._row = 1 + job.rows_before
         self._found = 0
         note = job.annotation
@@ -38,7 +44,7 @@ class Editor:
         if self._job.known is not None:
             self._job.known.check_rows(batch, first)
         if self._job.replaced is not None:
-            batch = _replaced(batch, first, self._job.replaced)
+            batch = self._replaced(batch, first, self._job.replaced)
         removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
         self._found += removed.size
         if removed.size:
@@ -51,6 +57,53 @@ class Editor:
         self._found += note.part(first, len(batch)).rows.size
         return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
+    def _replaced(self, batch: Any, first: int, replaced: Replaced) -> Any:
+        """Return a batch that begins with row ``first`` with new texts in its column; removed ones stay as they are."""
+        place = batch.schema.get_field_index(replaced.field)
+        column = batch.column(place)
+        is_coded = self._one_dictionary and pa.types.is_dictionary(column.type)
+        if is_coded and self._dictionary is None:
+            self._dictionary = self._unified(column, replaced)
+        found = list(replaced.among(first, first + len(batch)))
+        if not found and not is_coded:
+            return batch
+        texts = column.cast(pa.large_string())
+        rows = np.array([row for row, _, _ in found], dtype=np.int64) - first
+        for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
+            replaced.check(row, before, text)
+        mask = np.zeros(len(batch), dtype=np.bool_)
+        mask[rows] = True
+        new = [before if after is None else after for _, before, after in found]
+        if is_coded:
+            codes = numbers(np.array([self._codes[each] for each in new], dtype=np.int64))
+            indices = pc.replace_with_mask(column.indices, flags(mask), codes.cast(column.type.index_type))
+            column = pa.DictionaryArray.from_arrays(indices, self._dictionary, ordered=column.type.ordered)
+        else:
+            written = strings(each.decode("utf-8", "replace") for each in new)
+            column = pc.replace_with_mask(texts, flags(mask), written).cast(column.type)
+        return batch.set_column(place, batch.schema.field(place), column)
+
+    def _unified(self, column: Any, replaced: Replaced) -> Any:
+        """Return the dictionary of ``column`` with all new texts of the file after its own.
+
+        A file can have one dictionary only, which is written before its first batch. So all new texts are held here.
+        """
+        held: dict[bytes, bytes] = {}  # equal texts are held once
+        pairs = [(held.setdefault(a, a), b if b is None else held.setdefault(b, b)) for a, b in replaced.texts]
+        replaced.texts = iter(pairs)
+        new = list(dict.fromkeys(before if after is None else after for before, after in pairs))
+        own, written = column.dictionary, strings(each.decode("utf-8", "replace") for each in new)
+        at = pc.index_in(written, value_set=own.cast(pa.large_string()))
+        count = len(own) + at.null_count
+        if count - 1 > np.iinfo(column.type.index_type.to_pandas_dtype()).max:
+            raise InputError(
+                f"{self._job.path}: the dictionary of {replaced.field!r} cannot number {count:,} texts, those that are "
+                f"cut among them, by {column.type.index_type}. Convert the column to plain strings."
+            )
+        coded = pc.if_else(at.is_null(), numbers(len(own) - 1 + np.cumsum(as_numpy(at.is_null()))), at)
+        self._codes = dict(zip(new, coded.to_pylist(), strict=True))
+        return pa.concat_arrays([own, written.filter(at.is_null()).cast(own.type)])
+
     def end(self) -> int:
         """The number of rows that came; InputChanged unless every row that was to be edited has come."""
         note = self._job.annotation
@@ -60,24 +113,6 @@ class Editor:
         if self._job.replaced is not None:
             self._job.replaced.check_end()
         return self._row - 1 - self._job.rows_before
-
-
-def _replaced(batch: Any, first: int, replaced: Replaced) -> Any:
-    """A batch that begins with row ``first``, with new texts in its column; those that are to go stay as they are."""
-    found = list(replaced.among(first, first + len(batch)))
-    if not found:
-        return batch
-    place = batch.schema.get_field_index(replaced.field)
-    column = batch.column(place)
-    texts = column.cast(pa.large_string())
-    rows = np.array([row for row, _, _ in found]) - first
-    for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
-        replaced.check(row, before, text)
-    mask = np.zeros(len(batch), dtype=np.bool_)
-    mask[rows] = True
-    new = strings((before if after is None else after).decode("utf-8", "replace") for _, before, after in found)
-    column = pc.replace_with_mask(texts, flags(mask), new).cast(column.type)
-    return batch.set_column(place, batch.schema.field(place), column)
 
 
 def filtered(value: Any, kept: Mask) -> Any:
