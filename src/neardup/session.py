@@ -137,6 +137,7 @@ class Run:
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
+        self.reader.check()
         budget = Budget.of(self.options.memory_limit)
         if workdir is not None:
             check_room(self.spec)

@@ -168,7 +168,8 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
-            if (cure := _odd_variables(exc)) is not None:
+            if names := _odd_variables(exc):
+                cure = f"Remove {names} from the environment, or correct it."
                 raise _failed(ctx, f"numba cannot work here: {str(exc).rstrip('.')}. {cure}") from exc
             from neardup.logs import kind_of
 
@@ -189,14 +190,14 @@ def _raise_limit() -> str:
     return f"The address space is limited to {limit / 1e6:.0f} MB here; libraries map much of it. Raise ulimit -v."
 
 
-def _odd_variables(exc: Exception) -> str | None:
-    """Return the cure if numba raised an error where variables of the environment change its settings, else None."""
+def _odd_variables(exc: Exception) -> str:
+    """Return the variables of the environment that change settings of numba if that raised the error, else nothing."""
     names = sorted(name for name in os.environ if name.startswith("NUMBA_"))
     trace = exc.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     is_theirs = trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("numba.")
-    return f"Remove {' and '.join(names)} from the environment, or correct it." if names and is_theirs else None
+    return " and ".join(names) if is_theirs else ""
 
 
 @contextmanager

@@ -209,9 +209,9 @@ class Space:
                 ctypes.CDLL(None).malloc_trim(0)
 
     def close(self, *, finished: bool) -> None:
-        """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can."""
+        """Remove the workdir if the run has finished, or a later one could go on with nothing of it; else leave it."""
         if self.workdir is not None:
-            if finished or not self.is_lasting:
+            if finished or not (self.is_lasting and self.workdir.has_work):
                 self.workdir.remove()
             else:
                 self.workdir.close()

@@ -5,16 +5,18 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import ReadColumns, check_guess, guess_text
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream, is_regular
 from neardup.spool import available_memory
@@ -191,6 +193,8 @@ class Source:
         self._stream = stream
         self.columns: ReadColumns | None = None
         """What is read of it, where it has columns; known when the first task was made."""
+        self.names: Sequence[str] = ()
+        """The names of all columns; known with ``columns``."""
 
     @property
     def is_own_file(self) -> bool:
@@ -223,6 +227,32 @@ class Source:
         Raises InputError as ``tasks`` does.
         """
         return None
+
+    @cached_property
+    def looked_at(self) -> ReadColumns | None:
+        """What ``look`` returns, which is called once. Raises InputError as ``first_tasks`` and its first task do."""
+        read = self.look()
+        if self._is_guess(read):
+            with closing(self.first_tasks()) as tasks:
+                for task in islice(tasks, 1):
+                    task()
+        return read
+
+    def first_tasks(self) -> Generator[Task, None, None]:
+        """Yield ``tasks``. The first raises NoTextColumn if the text was only guessed, and its texts are numbers."""
+        for number, task in enumerate(self.tasks()):
+            is_doubtful = number == 0 and not isinstance(task, Alone) and self._is_guess(self.columns)
+            yield partial(self._checked, task) if is_doubtful else task
+
+    def _is_guess(self, read: ReadColumns | None) -> bool:
+        is_chosen = self._options.text is not None or self._options.item
+        return not is_chosen and read is not None and guess_text(read.text) is None
+
+    def _checked(self, task: Task) -> Batch:
+        batch = task()
+        assert self.columns is not None
+        check_guess(self.columns.text[0], map(batch.documents.blob, range(len(batch.documents))), self.names, self.name)
+        return batch
 
     @property
     def paths(self) -> list[str] | None:

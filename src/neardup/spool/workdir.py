@@ -121,6 +121,11 @@ class Workdir:
             workdir._clean(torn=True)
             return workdir
 
+    @property
+    def has_work(self) -> bool:
+        """Whether a later run can go on with anything, by the last checkpoint."""
+        return bool(self.state or self._listed)
+
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
         """The column of that name, new and empty if there is none yet; always the same object while it is there."""
         label = self._label(name, np.dtype(dtype).newbyteorder("<").str, width)
@@ -216,7 +221,7 @@ class Workdir:
         """Delete what an interrupted run left and the manifest does not list; ``torn`` is as for ``_is_ours``."""
         keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
         with at_work(self.path):
-            for name in os.listdir(self.path):
+            for name in os.listdir(self.path) if self.path.exists() else ():  # else somebody has deleted it
                 if name not in keep and _is_ours(self.path / name, torn=torn):
                     (self.path / name).unlink()
 

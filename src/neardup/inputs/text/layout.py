@@ -3,11 +3,13 @@
 The first row is a header when one of its cells is a known column name or equals ``--text`` or ``--id``.
 Without a header, a line of one field is a text, a line of two is ``id, text``, and of more the text's
 1-based number must be given (``--text 3``); a number counts under a header too. A CSV file may be delimited
-by commas, semicolons, tabs or bars: the first under which the first row is a header, else the comma.
+by commas, semicolons, tabs or bars: the first under which the first row is a header, else the first by which most
+rows have as many fields as the first row, else the comma. A first line ``sep=;``, as Excel writes it, decides.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import only_returns
 from neardup.inputs.columns import (
     NoTextColumn,
     ReadColumns,
@@ -27,9 +30,15 @@ from neardup.inputs.columns import (
 )
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
-from neardup.types import U8
+from neardup.types import I64, U8
 
-_DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
+_DELIMITERS = {"csv": b",;\t|", "tsv": b"\t"}
+_SEPARATOR = re.compile(rb'"?sep=([^\w\r\n"])"?\r?\n', re.IGNORECASE)
+"""The line that Excel writes before the header row, and obeys."""
+_QUOTED = re.compile(rb'(?:^|(?<=[,;\t|\n]))"(?:[^"]|"")*(?:"|$)')
+_HEAD = 1 << 16
+_LOOKED_AT = 20
+"""Rows that are looked at after the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Layout:
     id_field: int
     """0-based; -1 without ids."""
     header: tuple[int, int] | None
-    """Bytes and lines up to the end of the header row; None without one."""
+    """Bytes and lines before the first record, which is the header row, or a line ``sep=;``; None without them."""
     names: tuple[str, ...] = ()
     """The cells of the header row."""
     more_text: tuple[int, ...] = ()
@@ -63,6 +72,10 @@ BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
 """For a file of nothing but blank lines."""
 
 
+_How = tuple[int, int, int, bool]
+"""Where the rows begin and end in the data, and ``patience`` and ``relaxed`` as ``scan_records`` has them."""
+
+
 class _FirstRow(NamedTuple):
     cells: list[str]
     end: int
@@ -75,40 +88,73 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
     ``data`` has ``size`` bytes of whole lines from the beginning of the file; ``patience`` is as ``scan_records`` has
     it, ``kind`` "csv" or "tsv". Raises InputError when the row is broken, or lacks a column that was asked for.
     """
-    relaxed = kind == "tsv"
-    first: tuple[int, _FirstRow] | None = None
+    check_line_ends(data[:size], source)
+    separator = _SEPARATOR.match(data[: min(size, 16)].tobytes())
+    begin, delimiters = (separator.end(), separator[1]) if separator else (0, _DELIMITERS[kind])
+    how = begin, size, patience, kind == "tsv"
+    rows: dict[int, _FirstRow] = {}
     broken, is_unfinished = 0, False
-    for delimiter in map(ord, _DELIMITERS[kind]):
-        row = _first_row(data, size, patience, delimiter, relaxed)
+    for delimiter in delimiters:
+        row = _first_row(data, *how, delimiter)
         if row is None:
             is_unfinished = True
         elif isinstance(row, int):
             broken = broken or row
-        elif _is_header(row.cells, options):
-            (text, *more), id_field = _header_fields(row.cells, options, source)
-            header, names = (row.end, row.lines), tuple(row.cells)
-            return Layout(delimiter, relaxed, len(names), text, id_field, header, names, tuple(more))
         else:
-            first = first or (delimiter, row)
-    if is_unfinished:
-        return None
-    if first is None:
-        raise InputError(
-            f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
-            "Double every quote inside a quoted field, and close it."
-        )
-    delimiter, row = first
-    (text, *more), id_field = _headless_fields(row.cells, options, source)
-    return Layout(delimiter, relaxed, len(row.cells), text, id_field, None, more_text=tuple(more))
+            rows[delimiter] = row
+            if _is_header(row.cells, options):
+                break
+    else:
+        if is_unfinished:
+            return None
+        if not rows:
+            raise InputError(
+                f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
+                "Double every quote inside a quoted field, and close it."
+            )
+        delimiter = next((each for each in rows if _is_even(data, how, each, rows[each])), next(iter(rows)))
+    cells, end, lines = rows[delimiter]
+    is_header = _is_header(cells, options)
+    (text, *more), id_field = (_header_fields if is_header else _headless_fields)(cells, options, source)
+    if is_header or begin:
+        before = (end, lines + (begin > 0)) if is_header else (begin, 1)
+    else:
+        before = None
+    names = tuple(cells) if is_header else ()
+    return Layout(delimiter, how[-1], len(cells), text, id_field, before, names, tuple(more))
 
 
-def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool) -> _FirstRow | int | None:
+def check_line_ends(data: U8, source: str) -> None:
+    """Raise InputError if the first row of a file ends in a carriage return alone, which is outside of quotes."""
+    head = data[:_HEAD].tobytes()
+    if head.count(b"\r") > head.count(b"\r\n"):
+        rows = _QUOTED.sub(b"", head.strip(b"\r\n")).replace(b"\r\n", b"\n")
+        if b"\r" in rows.partition(b"\n")[0]:
+            raise only_returns(source)
+
+
+def _rows_after(data: U8, at: int, how: _How, delimiter: int, field: int) -> I64:
+    """Return the table of the first few records from byte ``at`` on; ``field`` is that of the text."""
+    _, size, patience, relaxed = how
+    records = np.zeros((_LOOKED_AT, COLUMNS), dtype=np.int64)
+    count, *_ = scan_records(data, at, size, size, delimiter, relaxed, patience, field, -1, records)
+    return records[:count]
+
+
+def _is_even(data: U8, how: _How, delimiter: int, first: _FirstRow) -> bool:
+    """Return whether most of the next rows have as many fields as the first one, and more than one."""
+    rows = _rows_after(data, first.end, how, delimiter, 0)
+    like = (rows[:, STATUS] == FINE) & (rows[:, FIELDS] == len(first.cells))
+    return len(first.cells) > 1 and 2 * int(np.count_nonzero(like)) > len(rows)
+
+
+def _first_row(data: U8, begin: int, size: int, patience: int, relaxed: bool, delimiter: int) -> _FirstRow | int | None:
     """The first row; None when it does not end in ``data``; its 1-based line when its quotes are broken."""
     records = np.zeros((1, COLUMNS), dtype=np.int64)
     cells: list[str] = []
     while True:
         n = len(cells)  # two fields a scan; the row is short
-        count, end, lines, _ = scan_records(data, 0, size, size, delimiter, relaxed, patience, n, n + 1, records)
+        count, end, lines, _ = scan_records(data, begin, size, size, delimiter, relaxed, patience, n, n + 1, records)
         if count == 0:
             return None
         record = records[0]

@@ -119,6 +119,7 @@ class PassageRun:
                 " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
+        self.reader.check()
         budget = self.budget or Budget.of(self.options.memory_limit)
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
