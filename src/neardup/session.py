@@ -161,7 +161,8 @@ class Run:
     ) -> None:
         lasting = self.reader.is_lasting and (self.options.workdir is not None or self.spill_to is not None)
         # of an input that is another now, nothing can be gone on with
-        self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
+        finished = error is None or not lasting or isinstance(error, InputChanged)
+        self.space.close(finished=finished, refused=isinstance(error, InputError))
 
     @property
     def engine(self) -> str:

@@ -168,10 +168,14 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
-            if names := _odd_variables(exc):
+            import traceback
+
+            from neardup.logs import kind_of
+
+            names = " and ".join(sorted(name for name in os.environ if name.startswith("NUMBA_")))
+            if names and f"{os.sep}numba{os.sep}" in traceback.extract_tb(exc.__traceback__)[-1].filename:
                 cure = f"Remove {names} from the environment, or correct it."
                 raise _failed(ctx, f"numba cannot work here: {str(exc).rstrip('.')}. {cure}") from exc
-            from neardup.logs import kind_of
 
             more = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
             ours = f"This is a fault in neardup {__version__}; report it with the command that you ran.{more}"
@@ -188,16 +192,6 @@ def _raise_limit() -> str:
     if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
         return ""
     return f"The address space is limited to {limit / 1e6:.0f} MB here; libraries map much of it. Raise ulimit -v."
-
-
-def _odd_variables(exc: Exception) -> str:
-    """Return the variables of the environment that change settings of numba if that raised the error, else nothing."""
-    names = sorted(name for name in os.environ if name.startswith("NUMBA_"))
-    trace = exc.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    is_theirs = trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("numba.")
-    return " and ".join(names) if is_theirs else ""
 
 
 @contextmanager

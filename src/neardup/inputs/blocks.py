@@ -180,7 +180,21 @@ class LineSource(Source):
 
         Raises InputError if the first block has carriage returns between its lines and not one newline.
         """
-        blocks = self._blocks(**more)
+        options = self._options
+        source: str | ByteStream = self._stream or self.name
+        if self.part is not None:
+            from neardup.inputs.ranges import LinesInRange
+
+            source = LinesInRange(self.name, self.part)
+            more |= {"at": source.begin, "first_line": self.first_row}
+        blocks = line_blocks(
+            source,
+            encoding=options.encoding,
+            limit=options.limit,
+            max_lines=options.block,
+            count_to=options.count_to,
+            **more,
+        )
         block = next(blocks, None)
         if block is None:
             return
@@ -190,23 +204,6 @@ class LineSource(Source):
         yield block
         del block  # its buffer may be given back before the next is taken
         yield from blocks
-
-    def _blocks(self, **more: Any) -> Iterator[LineBlock]:
-        options = self._options
-        source: str | ByteStream = self._stream or self.name
-        if self.part is not None:
-            from neardup.inputs.ranges import LinesInRange
-
-            source = LinesInRange(self.name, self.part)
-            more |= {"at": source.begin, "first_line": self.first_row}
-        return line_blocks(
-            source,
-            encoding=options.encoding,
-            limit=options.limit,
-            max_lines=options.block,
-            count_to=options.count_to,
-            **more,
-        )
 
     @property
     def is_plain_utf8(self) -> bool:

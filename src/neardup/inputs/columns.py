@@ -129,12 +129,12 @@ def choose_text(
     return (guess,)
 
 
-def check_guess(name: str, texts: Iterable[bytes], names: Sequence[str], source: str) -> None:
-    """Raise NoTextColumn if a column was taken for the text, as the only one left, and its first texts are numbers."""
+def check_guess(texts: Iterable[bytes], read: ReadColumns | None, names: Sequence[str], source: str) -> None:
+    """Raise NoTextColumn if a column was read as the text for want of others, and its first texts are numbers."""
     first = [text for text in islice(texts, _LISTED) if text]
-    if first and all(map(_is_number, first)):
+    if read is not None and first and all(map(_is_number, first)):
         raise NoTextColumn(
-            f"{source}: no column is named like a text ({', '.join(TEXT_NAMES)}), and {name!r} holds numbers. "
+            f"{source}: no column is named like a text ({', '.join(TEXT_NAMES)}), and {read.text[0]!r} holds numbers. "
             f"Name the text with --text COLUMN (text=); the columns are {_listed(names)}."
         )
 

@@ -6,7 +6,7 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -232,10 +232,8 @@ class Source:
     def looked_at(self) -> ReadColumns | None:
         """What ``look`` returns, which is called once. Raises InputError as ``first_tasks`` and its first task do."""
         read = self.look()
-        if self._is_guess(read):
-            with closing(self.first_tasks()) as tasks:
-                for task in islice(tasks, 1):
-                    task()
+        for task in islice(self.first_tasks() if self._is_guess(read) else (), 1):
+            task()
         return read
 
     def first_tasks(self) -> Generator[Task, None, None]:
@@ -250,8 +248,7 @@ class Source:
 
     def _checked(self, task: Task) -> Batch:
         batch = task()
-        assert self.columns is not None
-        check_guess(self.columns.text[0], map(batch.documents.blob, range(len(batch.documents))), self.names, self.name)
+        check_guess(map(batch.documents.blob, range(len(batch.documents))), self.columns, self.names, self.name)
         return batch
 
     @property

@@ -210,10 +210,10 @@ def _number(value: float, name: str, *, cure: str) -> float:
         number = float(value)
     except (TypeError, ValueError) as exc:
         raise InputError(f"{name} is {_told(value)}, not a number. {cure}") from exc
-    except OverflowError:
-        number = math.inf
+    except OverflowError as exc:
+        raise InputError(f"{name} is {_told(value)}. {cure}") from exc
     if not (0.0 < number <= 1.0):
-        raise InputError(f"{name} is {_told(value)}. {cure}")
+        raise InputError(f"{name} is {value}. {cure}")
     return number
 
 

@@ -22,7 +22,7 @@ MANIFEST = "neardup.manifest"
 PART = MANIFEST + ".part"
 LOCK = "neardup.lock"
 _FORMAT = 2
-FIRST = b"neardup workdir "
+_FIRST = "neardup workdir "
 """With the format and the checksum, the first line of a manifest."""
 
 
@@ -45,7 +45,7 @@ class Manifest:
         with at_work(folder / MANIFEST):
             try:
                 with open(part, "wb") as stream:
-                    stream.write(FIRST + f"{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
+                    stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
                     stream.flush()
                     os.fsync(stream.fileno())
                 part.replace(folder / MANIFEST)
@@ -68,8 +68,8 @@ class Manifest:
                     "Run without --resume (resume=False)."
                 ) from exc
         check = f" {zlib.crc32(body):08x}"
-        if first != FIRST + f"{_FORMAT}{check}".encode("ascii"):
-            format = first.removeprefix(FIRST).decode("ascii", "replace").removesuffix(check)
+        if first != f"{_FIRST}{_FORMAT}{check}".encode("ascii"):
+            format = first.decode("ascii", "replace").removeprefix(_FIRST).removesuffix(check)
             if not format.isdecimal():
                 raise damaged(path, "its checksum is wrong")
             raise SpoolError(

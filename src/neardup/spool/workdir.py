@@ -23,18 +23,19 @@ from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
 from neardup.spool.columns import FileColumn
-from neardup.spool.files import HEADER, MAGIC, Label, SpoolFile, at_work
-from neardup.spool.manifest import FIRST, LOCK, MANIFEST, PART, Lock, Manifest, differences
+from neardup.spool.files import HEADER, Label, SpoolFile, at_work
+from neardup.spool.manifest import LOCK, MANIFEST, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
 SUFFIX = ".spool"
 NAMED = 10
 """Differences of identity that a message names."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
-_LOCKS = re.compile(rf"{re.escape(LOCK)}(\.[0-9a-f]{{8}})?")
-"""Names of a lock, and of one that is being taken over."""
-_HOLDER = re.compile(rb"(\d+( \S*)?\n?)?")
-"""The contents of a lock. It is empty if its run was killed while it was made."""
+_OURS = re.compile(
+    rb"[^/]*\.spool/NEARDUP\0|neardup\.manifest(\.part)?/(neardup workdir|$)"
+    rb"|neardup\.lock(\.[0-9a-f]{8})?/(\d+( \d*)?\n?)?$"
+)
+"""Names of files in a workdir, and how they begin. A run that was killed may have left a lock or a manifest empty."""
 
 
 def free_bytes(path: str | Path) -> int:
@@ -123,7 +124,7 @@ class Workdir:
 
     @property
     def has_work(self) -> bool:
-        """Whether a later run can go on with anything, by the last checkpoint."""
+        """Whether the last checkpoint has anything."""
         return bool(self.state or self._listed)
 
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
@@ -252,9 +253,6 @@ def _is_ours(path: Path, *, torn: bool = False) -> bool:
 
     With ``torn``, a spool file counts too whose header was never written, because its run was killed that moment.
     """
-    name = path.name
-    if not (name in (MANIFEST, PART) or _LOCKS.fullmatch(name) or name.endswith(SUFFIX)):
-        return False
     try:
         if not stat.S_ISREG(path.lstat().st_mode):  # opening a pipe would block until a writer appears
             return False
@@ -262,11 +260,8 @@ def _is_ours(path: Path, *, torn: bool = False) -> bool:
             head = file.read(HEADER)
     except OSError:
         return False
-    if name.endswith(SUFFIX):
-        return head.startswith(MAGIC) or (torn and not head.strip(b"\0"))
-    if name in (MANIFEST, PART):
-        return head.startswith(FIRST[: len(head)])
-    return _HOLDER.fullmatch(head) is not None
+    is_torn = torn and path.suffix == SUFFIX and not head.strip(b"\0")
+    return is_torn or _OURS.match(os.fsencode(path.name) + b"/" + head) is not None
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

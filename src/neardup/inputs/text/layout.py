@@ -30,7 +30,7 @@ from neardup.inputs.columns import (
 )
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
-from neardup.types import I64, U8
+from neardup.types import U8
 
 _DELIMITERS = {"csv": b",;\t|", "tsv": b"\t"}
 _SEPARATOR = re.compile(rb'"?sep=([^\w\r\n"])"?\r?\n', re.IGNORECASE)
@@ -116,12 +116,9 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
     cells, end, lines = rows[delimiter]
     is_header = _is_header(cells, options)
     (text, *more), id_field = (_header_fields if is_header else _headless_fields)(cells, options, source)
-    if is_header or begin:
-        before = (end, lines + (begin > 0)) if is_header else (begin, 1)
-    else:
-        before = None
+    before = (end, lines + (begin > 0)) if is_header else (begin, 1) if begin else None
     names = tuple(cells) if is_header else ()
-    return Layout(delimiter, how[-1], len(cells), text, id_field, before, names, tuple(more))
+    return Layout(delimiter, how[3], len(cells), text, id_field, before, names, tuple(more))
 
 
 def check_line_ends(data: U8, source: str) -> None:
@@ -133,19 +130,12 @@ def check_line_ends(data: U8, source: str) -> None:
             raise only_returns(source)
 
 
-def _rows_after(data: U8, at: int, how: _How, delimiter: int, field: int) -> I64:
-    """Return the table of the first few records from byte ``at`` on; ``field`` is that of the text."""
-    _, size, patience, relaxed = how
-    records = np.zeros((_LOOKED_AT, COLUMNS), dtype=np.int64)
-    count, *_ = scan_records(data, at, size, size, delimiter, relaxed, patience, field, -1, records)
-    return records[:count]
-
-
 def _is_even(data: U8, how: _How, delimiter: int, first: _FirstRow) -> bool:
     """Return whether most of the next rows have as many fields as the first one, and more than one."""
-    rows = _rows_after(data, first.end, how, delimiter, 0)
-    like = (rows[:, STATUS] == FINE) & (rows[:, FIELDS] == len(first.cells))
-    return len(first.cells) > 1 and 2 * int(np.count_nonzero(like)) > len(rows)
+    rows = np.zeros((_LOOKED_AT, COLUMNS), dtype=np.int64)
+    count, *_ = scan_records(data, first.end, how[1], how[1], delimiter, how[3], how[2], 0, -1, rows)
+    like = (rows[:count, STATUS] == FINE) & (rows[:count, FIELDS] == len(first.cells))
+    return len(first.cells) > 1 and 2 * int(np.count_nonzero(like)) > count
 
 
 def _first_row(data: U8, begin: int, size: int, patience: int, relaxed: bool, delimiter: int) -> _FirstRow | int | None:

@@ -132,7 +132,8 @@ class PassageRun:
     ) -> None:
         is_lasting = self.reader.is_lasting and self.options.workdir is not None
         # of an input that is another now, nothing can be gone on with
-        self.space.close(finished=error is None or not is_lasting or isinstance(error, InputChanged))
+        finished = error is None or not is_lasting or isinstance(error, InputChanged)
+        self.space.close(finished=finished, refused=isinstance(error, InputError))
 
     @property
     def identity(self) -> dict[str, Any]:

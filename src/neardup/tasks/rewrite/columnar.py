@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import as_numpy, flags, numbers, strings
-from neardup.errors import InputError
+from neardup.arrays import blobs, flags, numbers, strings
 from neardup.inputs.columnar.source import explained
 from neardup.tasks.rewrite.model import Replaced, Rewrite, added_names, changed
 from neardup.types import Mask
@@ -21,7 +20,7 @@ class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
     def __init__(self, job: Rewrite, schema: Any, *, one_dictionary: bool = False) -> None:
-        """Edit batches of ``schema``. With ``one_dictionary`` all have the same dictionaries, and so has the copy."""
+        """Edit batches of ``schema``. With ``one_dictionary`` all have the same, and so must those of the copy."""
         self.schema = schema
         """The Arrow schema of the copy."""
         self._job = job
@@ -63,7 +62,7 @@ class Editor:
         column = batch.column(place)
         is_coded = self._one_dictionary and pa.types.is_dictionary(column.type)
         if is_coded and self._dictionary is None:
-            self._dictionary = self._unified(column, replaced)
+            self._unify(column.dictionary, replaced)
         found = list(replaced.among(first, first + len(batch)))
         if not found and not is_coded:
             return batch
@@ -83,26 +82,15 @@ class Editor:
             column = pc.replace_with_mask(texts, flags(mask), written).cast(column.type)
         return batch.set_column(place, batch.schema.field(place), column)
 
-    def _unified(self, column: Any, replaced: Replaced) -> Any:
-        """Return the dictionary of ``column`` with all new texts of the file after its own.
-
-        A file can have one dictionary only, which is written before its first batch. So all new texts are held here.
-        """
+    def _unify(self, own: Any, replaced: Replaced) -> None:
+        """Make the dictionary of the copy: that of the file, and behind it the new texts, which are all held here."""
         held: dict[bytes, bytes] = {}  # equal texts are held once
         pairs = [(held.setdefault(a, a), b if b is None else held.setdefault(b, b)) for a, b in replaced.texts]
         replaced.texts = iter(pairs)
-        new = list(dict.fromkeys(before if after is None else after for before, after in pairs))
-        own, written = column.dictionary, strings(each.decode("utf-8", "replace") for each in new)
-        at = pc.index_in(written, value_set=own.cast(pa.large_string()))
-        count = len(own) + at.null_count
-        if count - 1 > np.iinfo(column.type.index_type.to_pandas_dtype()).max:
-            raise InputError(
-                f"{self._job.path}: the dictionary of {replaced.field!r} cannot number {count:,} texts, those that are "
-                f"cut among them, by {column.type.index_type}. Convert the column to plain strings."
-            )
-        coded = pc.if_else(at.is_null(), numbers(len(own) - 1 + np.cumsum(as_numpy(at.is_null()))), at)
-        self._codes = dict(zip(new, coded.to_pylist(), strict=True))
-        return pa.concat_arrays([own, written.filter(at.is_null()).cast(own.type)])
+        self._codes = {text: i for i, text in enumerate(own.cast(pa.large_binary()).to_pylist())}
+        new = dict.fromkeys(b for _, b in pairs if b is not None and b not in self._codes)
+        self._codes |= zip(new, range(len(own), len(own) + len(new)), strict=True)
+        self._dictionary = pa.concat_arrays([own, blobs(new).cast(own.type)])
 
     def end(self) -> int:
         """The number of rows that came; InputChanged unless every row that was to be edited has come."""
