@@ -160,7 +160,7 @@ class Space:
     def need_memory(self, size: int, what: str) -> None:
         """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
         if size > 0.9 * self.budget.work:
-            cure = ", and continue with --resume (resume=True)" if self.has_work else ""
+            cure = ", and continue with --resume (resume=True)" if self.is_lasting and self.state else ""
             raise InputError(
                 f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
                 f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "
@@ -179,11 +179,6 @@ class Space:
         if DOCUMENT_BYTES * count > 0.9 * self.budget.work:
             what = f"{count} documents" if expected <= count else f"About {expected} documents ({count} read so far)"
             self.need_memory(DOCUMENT_BYTES * max(count, expected), what)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether a later run can go on with something, by the last checkpoint."""
-        return self.is_lasting and self.workdir is not None and self.workdir.has_work
 
     @property
     def state(self) -> dict[str, Any]:
@@ -219,7 +214,7 @@ class Space:
         A run that is ``refused`` for its inputs leaves no folder without work: what it reads next is something else.
         """
         if self.workdir is not None:
-            if finished or not self.is_lasting or (refused and not self.has_work):
+            if finished or not self.is_lasting or (refused and not self.state):
                 self.workdir.remove()
             else:
                 self.workdir.close()

@@ -198,8 +198,8 @@ class LineSource(Source):
         block = next(blocks, None)
         if block is None:
             return
-        is_all = block.first_line == 1 and block.size > 0 and NEWLINE not in block.data[block.size - 1 : block.size]
-        if is_all and block.lines == 1 and b"\r" in block.data[: block.size].tobytes().rstrip(b"\r"):
+        is_all = block.first_line == block.lines == 1 and block.data[block.size - 1] != NEWLINE
+        if is_all and b"\r" in block.data[: block.size].tobytes().rstrip(b"\r"):
             raise only_returns(self.name)
         yield block
         del block  # its buffer may be given back before the next is taken

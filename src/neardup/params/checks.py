@@ -131,9 +131,7 @@ def check_text_length(value: bool | int) -> bool | int:
     """Return ``value`` when it says whether a table has texts, or how many characters of each; else InputError."""
     if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
         return value
-    raise InputError(
-        f"with_text is {_told(value)}. Give a number of characters of at least 1, or none for whole texts."
-    )
+    raise InputError(f"with_text is {value!r}. Give a number of characters of at least 1, or none for whole texts.")
 
 
 def check_top(value: int | None, name: str = "top", none: str = "all") -> int | None:
@@ -177,7 +175,7 @@ def check_columns(value: str | Sequence[str] | None) -> str | tuple[str, ...] | 
         return value
     names = tuple(value) if isinstance(value, Sequence) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"text is {_told(value)}. Give the name of a column, or a list of names.")
+        raise InputError(f"text is {value!r}. Give the name of a column, or a list of names.")
     return names
 
 
@@ -186,7 +184,7 @@ def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:
     if value == AUTO and measure == CONTAINMENT:
         raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     if value != AUTO and not isinstance(value, bool):
-        raise InputError(f"exact is {_told(value)}. Give True, False, or {AUTO!r} to let the plan decide.")
+        raise InputError(f"exact is {value!r}. Give True, False, or {AUTO!r} to let the plan decide.")
     return value is True
 
 
@@ -227,7 +225,7 @@ def check_slots(value: int) -> int:
 def check_choice(value: str, known: Sequence[str], name: str) -> str:
     """Return ``value`` when it is one of the known names, else raise InputError that lists them."""
     if value not in known:
-        raise InputError(f"{name} is {_told(value)}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
     return value
 
 
@@ -235,8 +233,7 @@ def check_crowd(crowd: object) -> int:
     """The number of documents above which a group is a crowd; 0: none is."""
     if not isinstance(crowd, int) or isinstance(crowd, bool) or (crowd < 2 and crowd != 0):
         raise InputError(
-            f"crowd is {_told(crowd)}. Give a whole number of at least 2, such as {DEFAULT_CROWD}, "
-            "or 0 to list every pair."
+            f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}, or 0 to list every pair."
         )
     return crowd
 

@@ -122,11 +122,6 @@ class Workdir:
             workdir._clean(torn=True)
             return workdir
 
-    @property
-    def has_work(self) -> bool:
-        """Whether the last checkpoint has anything."""
-        return bool(self.state or self._listed)
-
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
         """The column of that name, new and empty if there is none yet; always the same object while it is there."""
         label = self._label(name, np.dtype(dtype).newbyteorder("<").str, width)

@@ -193,10 +193,7 @@ def _with(first: Sequence[Any], rows: Iterator[Sequence[Any]]) -> Iterator[Seque
 
 
 class _RisingRows(io.RawIOBase):
-    """The XML of a sheet, whose rows must have rising numbers: openpyxl leaves out a row that comes after a later one.
-
-    Raises ValueError, with the numbers, at the first row for which this is not so.
-    """
+    """The XML of a sheet. Raises ValueError for a row that comes after a later one, which openpyxl leaves out."""
 
     def __init__(self, sheet: Any) -> None:
         self._sheet, self._rest, self._last = sheet, b"", 0
@@ -206,11 +203,10 @@ class _RisingRows(io.RawIOBase):
         held = self._rest + piece
         for tag in _ROW.finditer(held):
             number = _ROW_NUMBER.search(tag[0])
-            row = int(number[1]) if number else self._last + 1
-            if row <= self._last:
-                raise ValueError(f"its row {row} comes after its row {self._last}")
-            self._last = row
-        self._rest = held[max(held.rfind(b"<"), 0) :] if held.rfind(b"<") > held.rfind(b">") else b""
+            before, self._last = self._last, int(number[1]) if number else self._last + 1
+            if self._last <= before:
+                raise ValueError(f"its row {self._last} comes after its row {before}")
+        self._rest = held[held.rfind(b"<") :] if held.rfind(b"<") > held.rfind(b">") else b""
         return piece
 
 

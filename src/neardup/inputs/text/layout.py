@@ -26,7 +26,6 @@ from neardup.inputs.columns import (
     choose_text,
     guess_id,
     guess_text,
-    unknown_column,
 )
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
@@ -115,7 +114,7 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
         delimiter = next((each for each in rows if _is_even(data, how, each, rows[each])), next(iter(rows)))
     cells, end, lines = rows[delimiter]
     is_header = _is_header(cells, options)
-    (text, *more), id_field = (_header_fields if is_header else _headless_fields)(cells, options, source)
+    (text, *more), id_field = _fields(cells, options, source, is_header=is_header)
     before = (end, lines + (begin > 0)) if is_header else (begin, 1) if begin else None
     names = tuple(cells) if is_header else ()
     return Layout(delimiter, how[3], len(cells), text, id_field, before, names, tuple(more))
@@ -175,40 +174,26 @@ def _field(cells: Sequence[str], asked: str | None, source: str, *, option: str)
     return int(asked) - 1
 
 
-def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
-    """The fields of the text and of the id (-1: none) by the names, or numbers, that the header gives."""
+def _fields(cells: list[str], options: ReadOptions, source: str, *, is_header: bool) -> tuple[list[int], int]:
+    """The fields of the text and of the id (-1: none): those asked for, by name or number, else those guessed."""
     id_field = _field(cells, options.id, source, option="id")
-    if id_field is None:
+    if id_field is None and (is_header or options.id is not None):
         name = choose_id(cells, options.id, source)
-        id_field = -1 if name is None else cells.index(name)
-    others = [cell for i, cell in enumerate(cells) if i != id_field]
-    if options.text is None:
-        return [cells.index(choose_text(cells, None, source, texts=others)[0])], id_field
+        id_field = None if name is None else cells.index(name)
+    others = [i for i in range(len(cells)) if i != id_field]
     texts = []
-    for asked in asked_columns(options.text, cells):
+    for asked in () if options.text is None else asked_columns(options.text, cells):
         text = _field(cells, asked, source, option="text")
         texts.append(cells.index(choose_text(cells, (asked,), source)[0]) if text is None else text)
-    return texts, id_field
-
-
-def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
-    """The fields of the text and of the id (-1: none) in a file without a header."""
-    found = []
-    texts = asked_columns(options.text, cells) if options.text is not None else [None]
-    for option, asked in (("id", options.id), *(("text", name) for name in texts)):
-        found.append(_field(cells, asked, source, option=option))
-        if asked is not None and found[-1] is None:
-            raise unknown_column(asked, cells, source, option=option)
-    id_field, text, *more = found
-    if text is None:
-        others = [i for i in range(len(cells)) if i != id_field]
-        if len(cells) > 2 or not others:
-            raise NoTextColumn(
-                f"{source}: no field of the first row is a known column name, and it has "
-                f"{len(cells)} fields. Give the number of the text's column, such as --text 2 (and --id 1); "
-                f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
-            )
-        text = others[-1]
-    if id_field is None and (len(cells), text) == (2, 1):
+    if not texts and is_header:
+        texts = [cells.index(choose_text(cells, None, source, texts=[cells[i] for i in others])[0])]
+    elif not texts and (len(cells) > 2 or not others):
+        raise NoTextColumn(
+            f"{source}: no field of the first row is a known column name, and it has {len(cells)} fields. Give the "
+            "number of the text's column, such as --text 2 (and --id 1); "
+            f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
+        )
+    texts = texts or [others[-1]]
+    if not is_header and id_field is None and (len(cells), texts[0]) == (2, 1):
         id_field = 0
-    return [each for each in (text, *more) if each is not None], -1 if id_field is None else id_field
+    return texts, -1 if id_field is None else id_field

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import blobs, flags, numbers, strings
+from neardup.arrays import flags, numbers, strings
 from neardup.inputs.columnar.source import explained
 from neardup.tasks.rewrite.model import Replaced, Rewrite, added_names, changed
 from neardup.types import Mask
@@ -23,11 +23,10 @@ class Editor:
         """Edit batches of ``schema``. With ``one_dictionary`` all have the same, and so must those of the copy."""
         self.schema = schema
         """The Arrow schema of the copy."""
-        self._job = job
         self._one_dictionary = one_dictionary
-        self._dictionary: Any = None
-        """The dictionary of the edited texts, and the codes of the new ones in it, where all batches share it."""
-        self._codes: dict[bytes, int] = {}
+        self._texts: Any = None
+        """All texts of the dictionary that the batches of the copy have."""
+        self._job = job
         self._row = 1 + job.rows_before
         self._found = 0
         note = job.annotation
@@ -43,7 +42,9 @@ class Editor:
         if self._job.known is not None:
             self._job.known.check_rows(batch, first)
         if self._job.replaced is not None:
-            batch = self._replaced(batch, first, self._job.replaced)
+            if self._one_dictionary and self._texts is None:
+                self._texts = _dictionary_texts(batch, self._job.replaced)
+            batch = _replaced(batch, first, self._job.replaced, self._texts)
         removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
         self._found += removed.size
         if removed.size:
@@ -56,42 +57,6 @@ class Editor:
         self._found += note.part(first, len(batch)).rows.size
         return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
-    def _replaced(self, batch: Any, first: int, replaced: Replaced) -> Any:
-        """Return a batch that begins with row ``first`` with new texts in its column; removed ones stay as they are."""
-        place = batch.schema.get_field_index(replaced.field)
-        column = batch.column(place)
-        is_coded = self._one_dictionary and pa.types.is_dictionary(column.type)
-        if is_coded and self._dictionary is None:
-            self._unify(column.dictionary, replaced)
-        found = list(replaced.among(first, first + len(batch)))
-        if not found and not is_coded:
-            return batch
-        texts = column.cast(pa.large_string())
-        rows = np.array([row for row, _, _ in found], dtype=np.int64) - first
-        for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
-            replaced.check(row, before, text)
-        mask = np.zeros(len(batch), dtype=np.bool_)
-        mask[rows] = True
-        new = [before if after is None else after for _, before, after in found]
-        if is_coded:
-            codes = numbers(np.array([self._codes[each] for each in new], dtype=np.int64))
-            indices = pc.replace_with_mask(column.indices, flags(mask), codes.cast(column.type.index_type))
-            column = pa.DictionaryArray.from_arrays(indices, self._dictionary, ordered=column.type.ordered)
-        else:
-            written = strings(each.decode("utf-8", "replace") for each in new)
-            column = pc.replace_with_mask(texts, flags(mask), written).cast(column.type)
-        return batch.set_column(place, batch.schema.field(place), column)
-
-    def _unify(self, own: Any, replaced: Replaced) -> None:
-        """Make the dictionary of the copy: that of the file, and behind it the new texts, which are all held here."""
-        held: dict[bytes, bytes] = {}  # equal texts are held once
-        pairs = [(held.setdefault(a, a), b if b is None else held.setdefault(b, b)) for a, b in replaced.texts]
-        replaced.texts = iter(pairs)
-        self._codes = {text: i for i, text in enumerate(own.cast(pa.large_binary()).to_pylist())}
-        new = dict.fromkeys(b for _, b in pairs if b is not None and b not in self._codes)
-        self._codes |= zip(new, range(len(own), len(own) + len(new)), strict=True)
-        self._dictionary = pa.concat_arrays([own, blobs(new).cast(own.type)])
-
     def end(self) -> int:
         """The number of rows that came; InputChanged unless every row that was to be edited has come."""
         note = self._job.annotation
@@ -101,6 +66,47 @@ class Editor:
         if self._job.replaced is not None:
             self._job.replaced.check_end()
         return self._row - 1 - self._job.rows_before
+
+
+def _dictionary_texts(batch: Any, replaced: Replaced) -> Any:
+    """Return the texts of the dictionary of a column, and behind them the new ones of all batches; else None.
+
+    An Arrow file can have one dictionary for a column, and it comes before the first batch.
+    """
+    column = batch.column(batch.schema.get_field_index(replaced.field))
+    if not pa.types.is_dictionary(column.type):
+        return None
+    pairs = list(replaced.texts)
+    replaced.texts = iter(pairs)
+    own = column.dictionary.cast(pa.large_string())
+    new = strings(dict.fromkeys(after.decode("utf-8", "replace") for _, after in pairs if after is not None))
+    return pa.concat_arrays([own, new.filter(pc.invert(pc.is_in(new, value_set=own)))])
+
+
+def _replaced(batch: Any, first: int, replaced: Replaced, dictionary: Any = None) -> Any:
+    """Return a batch that begins with row ``first`` with new texts in its column; removed ones stay as they are.
+
+    ``dictionary`` has the texts of its dictionary, if that must be the same for all batches.
+    """
+    found = list(replaced.among(first, first + len(batch)))
+    if not found and dictionary is None:
+        return batch
+    place = batch.schema.get_field_index(replaced.field)
+    column = batch.column(place)
+    texts = column.cast(pa.large_string())
+    rows = np.array([row for row, _, _ in found], dtype=np.int64) - first
+    for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
+        replaced.check(row, before, text)
+    mask = np.zeros(len(batch), dtype=np.bool_)
+    mask[rows] = True
+    new = strings((before if after is None else after).decode("utf-8", "replace") for _, before, after in found)
+    texts, kind = pc.replace_with_mask(texts, flags(mask), new), column.type
+    if dictionary is None:
+        column = texts.cast(kind)
+    else:
+        codes = pc.index_in(texts, value_set=dictionary).cast(kind.index_type)
+        column = pa.DictionaryArray.from_arrays(codes, dictionary.cast(kind.value_type), ordered=kind.ordered)
+    return batch.set_column(place, batch.schema.field(place), column)
 
 
 def filtered(value: Any, kept: Mask) -> Any:
