@@ -169,6 +169,7 @@ def texts_of(name: str, **how: Any) -> list[str]:
     [
         (b'id,text\n1,"a\rb"\n2,c\rd\n', ["a\rb", "c\rd"]),
         (b'1,"a\rb"', ["a\rb"]),
+        (b"1,a\rb\n2,c\n", ["a\rb", "c"]),
         (b"id,text\r\n1,a\r\n2,b\r\n", ["a", "b"]),
         (b"sep=;\r\nid;text\r\n1;a, b\r\n", ["a, b"]),
         (b'"sep=|"\nid|text\n1|a, b\n', ["a, b"]),

@@ -209,9 +209,9 @@ class Space:
                 ctypes.CDLL(None).malloc_trim(0)
 
     def close(self, *, finished: bool, refused: bool = False) -> None:
-        """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can.
+        """Remove the workdir if the run has finished, or no later run can continue from it; else leave it.
 
-        A run that is ``refused`` for its inputs leaves no folder without work: what it reads next is something else.
+        A run that was ``refused`` for its inputs leaves no workdir without work, since it never continues.
         """
         if self.workdir is not None:
             if finished or not self.is_lasting or (refused and not self.state):

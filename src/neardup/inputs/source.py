@@ -230,7 +230,7 @@ class Source:
 
     @cached_property
     def looked_at(self) -> ReadColumns | None:
-        """What ``look`` returns, which is called once. Raises InputError as ``first_tasks`` and its first task do."""
+        """The answer of ``look``, which is called once. Raises InputError as ``first_tasks`` and its first task do."""
         read = self.look()
         for task in islice(self.first_tasks() if self._is_guess(read) else (), 1):
             task()

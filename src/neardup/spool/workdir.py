@@ -214,10 +214,10 @@ class Workdir:
         self._listed = set(manifest.files)
 
     def _clean(self, *, torn: bool = False) -> None:
-        """Delete what an interrupted run left and the manifest does not list; ``torn`` is as for ``_is_ours``."""
+        """Delete files of an interrupted run that the manifest does not list; ``torn`` is as for ``_is_ours``."""
         keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
         with at_work(self.path):
-            for name in os.listdir(self.path) if self.path.exists() else ():  # else somebody has deleted it
+            for name in os.listdir(self.path) if self.path.exists() else ():  # a user may delete the folder
                 if name not in keep and _is_ours(self.path / name, torn=torn):
                     (self.path / name).unlink()
 

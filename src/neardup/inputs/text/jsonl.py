@@ -44,7 +44,7 @@ class _Columns(NamedTuple):
     text: tuple[str, ...]
     id: str | None = None
     names: tuple[str, ...] = ()
-    """Those of all fields of the record that decided."""
+    """The names of all fields of the first record."""
 
 
 _WHITE = b" \t\r\n"

@@ -121,12 +121,10 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
 
 
 def check_line_ends(data: U8, source: str) -> None:
-    """Raise InputError if the first row of a file ends in a carriage return alone, which is outside of quotes."""
-    head = data[:_HEAD].tobytes()
-    if head.count(b"\r") > head.count(b"\r\n"):
-        rows = _QUOTED.sub(b"", head.strip(b"\r\n")).replace(b"\r\n", b"\n")
-        if b"\r" in rows.partition(b"\n")[0]:
-            raise only_returns(source)
+    """Raise InputError if a file has carriage returns outside of quotes, and no newline there."""
+    head = data[:_HEAD].tobytes().strip(b"\r\n")
+    if b"\r" in head and b"\r" in (rows := _QUOTED.sub(b"", head)) and b"\n" not in rows:
+        raise only_returns(source)
 
 
 def _is_even(data: U8, how: _How, delimiter: int, first: _FirstRow) -> bool:

@@ -69,7 +69,7 @@ class Editor:
 
 
 def _dictionary_texts(batch: Any, replaced: Replaced) -> Any:
-    """Return the texts of the dictionary of a column, and behind them the new ones of all batches; else None.
+    """Return the texts of the dictionary of a column, then the new texts of all batches; None for another column.
 
     An Arrow file can have one dictionary for a column, and it comes before the first batch.
     """
