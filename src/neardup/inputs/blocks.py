@@ -198,8 +198,9 @@ class LineSource(Source):
         block = next(blocks, None)
         if block is None:
             return
-        is_all = block.first_line == block.lines == 1 and block.data[block.size - 1] != NEWLINE
-        if is_all and b"\r" in block.data[: block.size].tobytes().rstrip(b"\r"):
+        is_first = self.part is None or self.part.start == 0
+        is_all = is_first and block.lines == 1 and block.data[block.size - 1] != NEWLINE
+        if is_all and b"\r" in block.data[: block.size].tobytes().strip(b"\r"):
             raise only_returns(self.name)
         yield block
         del block  # its buffer may be given back before the next is taken
