@@ -137,6 +137,7 @@ class Run:
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
+        self.reader.check()
         budget = Budget.of(self.options.memory_limit)
         if workdir is not None:
             check_room(self.spec)
@@ -160,7 +161,8 @@ class Run:
     ) -> None:
         lasting = self.reader.is_lasting and (self.options.workdir is not None or self.spill_to is not None)
         # of an input that is another now, nothing can be gone on with
-        self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
+        finished = error is None or not lasting or isinstance(error, InputChanged)
+        self.space.close(finished=finished, refused=isinstance(error, InputError))
 
     @property
     def engine(self) -> str:

@@ -103,6 +103,7 @@ class FakeSearch:
         for note in self.notes:
             run.observer.note(note)
         if self.error is not None:
+            run.space.checkpoint(read=1)  # some work is done by then
             raise self.error
         return SimpleNamespace(
             pairs=lambda listing, text_rows=None: self.pairs.to_reader(),
@@ -135,7 +136,7 @@ def summary() -> dict[str, Any]:
 def neardup_find(search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run ``neardup find docs.jsonl …`` in an empty folder with the search replaced."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs.jsonl").write_text('{"text": "never read"}\n')
+    (tmp_path / "docs.jsonl").write_text('{"text": "only looked at", "body": "for its columns", "key": 1}\n')
 
     def run(*args: str) -> Result:
         return CliRunner().invoke(main, ["find", "docs.jsonl", *args], prog_name="neardup")

@@ -178,6 +178,47 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(path):
     assert [each.name for each in path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.parametrize(
+    "name", ["mail.spool", "neardup.lock.txt", "neardup.lock", "neardup.lock.0a1b2c3d", "neardup.manifest.part"]
+)
+def test_a_file_of_somebody_else_that_is_named_like_ours_is_refused_and_left_alone(path, name):
+    path.mkdir()
+    (path / name).write_text("years of work")
+    with pytest.raises(SpoolError, match=r"holds other files\. Name an empty or a new folder"):
+        Workdir.create(path, IDENTITY)
+    assert (path / name).read_text() == "years of work"
+
+
+def test_a_pipe_or_a_folder_named_like_a_spool_file_is_refused(path):
+    path.mkdir()
+    (path / "a.spool").mkdir()
+    with pytest.raises(SpoolError, match="holds other files"):
+        Workdir.create(path, IDENTITY)
+    (path / "a.spool").rmdir()
+    os.mkfifo(path / "a.spool")
+    with pytest.raises(SpoolError, match="holds other files"):
+        Workdir.create(path, IDENTITY)
+
+
+def test_a_file_that_came_into_the_folder_later_outlives_the_run(path):
+    workdir = Workdir.create(path, IDENTITY)
+    workdir.column("mine", np.uint8).append(np.arange(3, dtype=np.uint8))
+    workdir.checkpoint()
+    workdir.close()
+    (path / "mail.spool").write_text("years of work")
+    (path / "torn.spool").write_bytes(b"")  # as a kill between making a file and writing its header leaves it
+    workdir = Workdir.reopen(path, IDENTITY)
+    assert not (path / "torn.spool").exists()
+    workdir.remove()
+    assert [each.name for each in path.iterdir()] == ["mail.spool"]
+
+
+def test_a_folder_that_somebody_deleted_is_removed_without_an_error(path):
+    workdir = Workdir.create(path, IDENTITY)
+    shutil.rmtree(path)
+    workdir.remove()
+
+
 def test_a_file_in_place_of_the_folder_and_a_missing_parent_are_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(SpoolError, match=r"file is a file\. Name a folder"):

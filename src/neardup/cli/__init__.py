@@ -168,7 +168,14 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
+            import traceback
+
             from neardup.logs import kind_of
+
+            names = " and ".join(sorted(name for name in os.environ if name.startswith("NUMBA_")))
+            if names and f"{os.sep}numba{os.sep}" in traceback.extract_tb(exc.__traceback__)[-1].filename:
+                cure = f"Remove {names} from the environment, or correct it."
+                raise _failed(ctx, f"numba cannot work here: {str(exc).rstrip('.')}. {cure}") from exc
 
             more = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
             ours = f"This is a fault in neardup {__version__}; report it with the command that you ran.{more}"

@@ -87,13 +87,12 @@ def figures(
     check_matplotlib()
     spec = tuning.make_spec(search)
     reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-    folder = sheets.make_folder(output)
     written: list[str] = []
     ctx.meta[WRITTEN] = written  # as they are complete, for the message on Ctrl-C
     with running.stoppable(ctx, quiet=voice.quiet) as observer:
         task = {"command": "figures"}
         with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
-            drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
+            drawn = sheets.write(work, sheets.make_folder(output), names=only, formats=formats or ("png",))
             observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
         rows = left_out(work.provenance.bad, work.provenance.blank, reader.passed_over, reader.columns)

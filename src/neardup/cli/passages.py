@@ -155,6 +155,11 @@ def passages(
             task = {} if cut is None else {"output": output}
             place = running.work_place(output)
             steps = Normalize.parse(normalize)
+            with usage_errors():
+                cutting = cutting_of(length, cut or "first", snap=snap, min_cut=min_cut, min_left=min_left)
+            if cut is not None:
+                with usage_errors():
+                    check_copies(reader, str(output), [name for table in tables for name in table.files])
             if cluster.engine == LOCAL:
                 run = running.placed(run, place)
                 more = {"spill_to": place, "selection": selection, "near": _near(threshold)}
@@ -167,13 +172,9 @@ def passages(
                 )
                 work = clustered = stack.enter_context(opened)
             decided = again = None
-            with usage_errors():
-                cutting = cutting_of(length, cut or "first", snap=snap, min_cut=min_cut, min_left=min_left)
             if cut is None:
                 observer.in_background(work.find)
             else:
-                with usage_errors():
-                    check_copies(reader, str(output), [name for table in tables for name in table.files])
                 decided = observer.in_background(lambda: DecidedCuts(work, cutting))
                 again = observer.in_background(decided.second_pass) if second_pass else None
         spec = {"command": "passages", **work.wanted, "version": __version__}

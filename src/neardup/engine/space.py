@@ -160,7 +160,7 @@ class Space:
     def need_memory(self, size: int, what: str) -> None:
         """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
         if size > 0.9 * self.budget.work:
-            cure = ", and continue with --resume (resume=True)" if self.is_lasting else ""
+            cure = ", and continue with --resume (resume=True)" if self.is_lasting and self.state else ""
             raise InputError(
                 f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
                 f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "
@@ -208,10 +208,13 @@ class Space:
             with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
                 ctypes.CDLL(None).malloc_trim(0)
 
-    def close(self, *, finished: bool) -> None:
-        """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can."""
+    def close(self, *, finished: bool, refused: bool = False) -> None:
+        """Remove the workdir if the run has finished, or no later run can continue from it; else leave it.
+
+        A run that was ``refused`` for its inputs leaves no workdir without work, since it never continues.
+        """
         if self.workdir is not None:
-            if finished or not self.is_lasting:
+            if finished or not self.is_lasting or (refused and not self.state):
                 self.workdir.remove()
             else:
                 self.workdir.close()

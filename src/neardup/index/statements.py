@@ -297,10 +297,11 @@ class Reading:
         """
         low, high = (after - scanned, after) if newest else (after + 1, after + 1 + scanned)
         order = "DESC" if newest else "ASC"
+        begin = prefix.encode()  # as bytes, because SQLite ends a text at its first NUL
         found = self._execute(
-            "SELECT number, id, kind, sum FROM doc WHERE number >= ? AND number < ? AND substr(id, 1, ?) = ?"
-            f" ORDER BY number {order} LIMIT ?",
-            (low, high, len(prefix), prefix, most),
+            "SELECT number, id, kind, sum FROM doc WHERE number >= ? AND number < ?"
+            f" AND substr(CAST(id AS BLOB), 1, ?) = ? ORDER BY number {order} LIMIT ?",
+            (low, high, len(begin), begin, most),
         ).fetchall()
         if len(found) == most:
             return found, found[-1][0]

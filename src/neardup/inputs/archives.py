@@ -291,7 +291,7 @@ class MemberSource(_Archived):
         with self.archive.opened(self.member) as stream:
             inner = self._read = self._inner(stream)
             for task in inner.tasks():
-                self.columns = inner.columns
+                self.columns, self.names = inner.columns, inner.names
                 yield task
 
     def look(self) -> ReadColumns | None:

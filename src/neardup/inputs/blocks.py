@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from neardup.errors import InputError
 from neardup.inputs.formats import text_codec
 from neardup.inputs.source import COUNT_TO, RecordLimit, Source, Task, TooLarge, oversized
 from neardup.inputs.stream import ByteStream, Feed, as_utf8
@@ -175,7 +176,10 @@ class LineSource(Source):
     """What the readers of lines share: one file, or standard input, whose blocks become tasks."""
 
     def blocks(self, **more: Any) -> Iterator[LineBlock]:
-        """The lines of the file; ``more``: further arguments of ``line_blocks``."""
+        """Yield the lines of the file; ``more`` has further arguments of ``line_blocks``.
+
+        Raises InputError if the first block has carriage returns between its lines and not one newline.
+        """
         options = self._options
         source: str | ByteStream = self._stream or self.name
         if self.part is not None:
@@ -183,7 +187,7 @@ class LineSource(Source):
 
             source = LinesInRange(self.name, self.part)
             more |= {"at": source.begin, "first_line": self.first_row}
-        return line_blocks(
+        blocks = line_blocks(
             source,
             encoding=options.encoding,
             limit=options.limit,
@@ -191,6 +195,16 @@ class LineSource(Source):
             count_to=options.count_to,
             **more,
         )
+        block = next(blocks, None)
+        if block is None:
+            return
+        is_first = self.part is None or self.part.start == 0
+        is_all = is_first and block.lines == 1 and block.data[block.size - 1] != NEWLINE
+        if is_all and b"\r" in block.data[: block.size].tobytes().strip(b"\r"):
+            raise only_returns(self.name)
+        yield block
+        del block  # its buffer may be given back before the next is taken
+        yield from blocks
 
     @property
     def is_plain_utf8(self) -> bool:
@@ -200,6 +214,14 @@ class LineSource(Source):
     def too_large(self, block: LineBlock) -> Task:
         row, size = block.first_line, block.too_large
         return partial(oversized, self.name, row, "the line", size, self._options, consumed=block.consumed)
+
+
+def only_returns(name: str) -> InputError:
+    """Return the error for a file that readers of lines would take for one line."""
+    return InputError(
+        f"{name}: its lines end in carriage returns alone, as those of old Macs. Convert it to newlines, such as by: "
+        "tr '\\r' '\\n' < FILE > NEW"
+    )
 
 
 def _opened(source: str | Path | ByteStream) -> ByteStream:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from neardup.errors import InputError, did_you_mean
 from neardup.shown import shown
@@ -17,6 +19,7 @@ ID_NAMES = ("id", "doc_id", "docid", "document_id", "uuid", "key", "name")
 """Names of id columns, the first that exists wins."""
 
 _LISTED = 20
+_EXPONENT = re.compile(r"(?<=\d)[eE](?=[-+]?\d)")
 _TOLD = 3
 """Kinds of columns that the words tell."""
 
@@ -124,6 +127,22 @@ def choose_text(
             f"Name it with --text COLUMN (text=); the columns are {_listed(names)}."
         )
     return (guess,)
+
+
+def check_guess(texts: Iterable[bytes], read: ReadColumns | None, names: Sequence[str], source: str) -> None:
+    """Raise NoTextColumn if a column was read as the text for want of others, and its first texts are numbers."""
+    first = [text for text in islice(texts, _LISTED) if text]
+    if read is not None and first and all(map(_is_number, first)):
+        raise NoTextColumn(
+            f"{source}: no column is named like a text ({', '.join(TEXT_NAMES)}), and {read.text[0]!r} holds numbers. "
+            f"Name the text with --text COLUMN (text=); the columns are {_listed(names)}."
+        )
+
+
+def _is_number(text: bytes) -> bool:
+    """Return whether a text has digits and no letters, as 12.50, 1,234 €, 2020-01-31 and 1e-5 have."""
+    plain = _EXPONENT.sub("", text.decode("utf-8", "replace"))
+    return any(map(str.isdigit, plain)) and not any(map(str.isalpha, plain))
 
 
 def choose_id(names: Sequence[str], asked: str | None, source: str) -> str | None:

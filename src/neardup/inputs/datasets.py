@@ -150,7 +150,7 @@ class DatasetSource(ColumnarSource):
         schema = self.schema()
         if schema is not None:
             chosen = choose_columns(schema, self._options, self.name)
-            self.columns = chosen.columns(schema.names, self.name)
+            self.columns, self.names = chosen.columns(schema.names, self.name), schema.names
             rests: list[Callable[[], None]] = []
             yield from self.cut(self.batches(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
 

@@ -53,7 +53,7 @@ def _look(source: Source, options: ReadOptions) -> tuple[Reason | None, InputErr
     if source.format == "warc" and find_spec("warcio") is None:
         return "needs warcio", None
     try:
-        read = source.look()
+        read = source.looked_at
     except NoTextColumn as exc:
         if options.text is not None and options.on_bad != "skip":
             raise NoTextColumn(f"{exc} {_SKIP}") from exc

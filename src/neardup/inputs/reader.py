@@ -20,7 +20,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.addresses import address_of, is_remote, place_of, real_place
 from neardup.inputs.ahead import made_ahead
-from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import NoColumn, ReadColumns
 from neardup.inputs.columns import together as together_columns
 from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
@@ -119,7 +119,7 @@ class Reader:
     @property
     def columns(self) -> tuple[ReadColumns, ...]:
         """What was read of the sources that have columns; asked for when they were read."""
-        found = (source.columns or (source.look() if source.paths is not None else None) for source in self.parts)
+        found = (source.columns or (source.looked_at if source.paths is not None else None) for source in self.parts)
         return together_columns(each for each in found if each is not None)
 
     @property
@@ -163,6 +163,7 @@ class Reader:
         With ``threads`` to run them in they are made in a thread of its own, which ends when this is closed. Where some
         source is no regular file, the calling thread makes them: one that waits for a pipe could not be ended.
         """
+        self.check()
         watch = Watch()
         made = self._made(watch)
         with closing(made_ahead(made) if threads > 1 and self.is_lasting else made) as tasks:
@@ -176,9 +177,23 @@ class Reader:
 
             held = shared_readers()
         for source in self.parts:
-            for task in source.tasks():
+            for task in source.first_tasks():
                 yield watch.watched(task, source.role)
         del held
+
+    def check(self) -> None:
+        """Look at every input that can be read twice, so that a missing column is found before the first text is read.
+
+        Raises InputError as ``tasks`` does.
+        """
+        for source in self.parts:
+            if source.paths is None:
+                continue
+            try:
+                source.looked_at  # noqa: B018 it raises
+            except NoColumn as exc:
+                more = " --text and --id are for all inputs: name a column that each has, or leave the option out."
+                raise type(exc)(f"{exc}{more if len(self.parts) > 1 else ''}") from exc
 
 
 class Stamps:
@@ -335,7 +350,8 @@ def _paths(inputs: Any) -> list[str] | None:
 
 def _checked_path(value: str | os.PathLike[Any]) -> str:
     path = os.fsdecode(value)
-    if "\n" in path or "\0" in path or len(path) > 4096:
+    is_text = isinstance(value, str) and "\n" in path and not os.path.lexists(path)
+    if is_text or "\0" in path or len(path) > 4096:
         raise InputError(
             f"the input is a string of {len(path)} characters that is no path. "
             "To give one text, put it in a list: [text]."

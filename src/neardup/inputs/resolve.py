@@ -187,7 +187,9 @@ class Resolver:
         error: InputError | None = None
         for file in files:
             if file.error is None and file.format not in (*_ONE_EACH, "lines", formats.ARCHIVE):
-                reason, why = why_not(self._source(file), self._options)
+                source = self._source(file)
+                file = replace(file, source=source)  # so that it is looked at once
+                reason, why = why_not(source, self._options)
                 if reason is not None:
                     self.passing.note(reason, file.path)
                     error = error or why
@@ -269,7 +271,7 @@ class Resolver:
     def _note_sheets(self, files: Sequence[InputFile]) -> None:
         """Tell of the sheets of spreadsheets that are not read."""
         for file in files:
-            if file.format == "xlsx" and file.stream is None and file.source is None and file.error is None:
+            if file.format == "xlsx" and file.stream is None and file.error is None:
                 from neardup.inputs.columnar.xlsx import look_into
 
                 sheet = look_into(file.path)

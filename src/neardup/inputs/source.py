@@ -5,16 +5,18 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import ReadColumns, check_guess, guess_text
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream, is_regular
 from neardup.spool import available_memory
@@ -193,6 +195,8 @@ class Source:
         self._stream = stream
         self.columns: ReadColumns | None = None
         """What is read of it, where it has columns; known when the first task was made."""
+        self.names: Sequence[str] = ()
+        """The names of all columns; known with ``columns``."""
 
     @property
     def is_own_file(self) -> bool:
@@ -225,6 +229,29 @@ class Source:
         Raises InputError as ``tasks`` does.
         """
         return None
+
+    @cached_property
+    def looked_at(self) -> ReadColumns | None:
+        """The answer of ``look``, which is called once. Raises InputError as ``first_tasks`` and its first task do."""
+        read = self.look()
+        for task in islice(self.first_tasks() if self._is_guess(read) else (), 1):
+            task()
+        return read
+
+    def first_tasks(self) -> Generator[Task, None, None]:
+        """Yield ``tasks``. The first raises NoTextColumn if the text was only guessed, and its texts are numbers."""
+        for number, task in enumerate(self.tasks()):
+            is_doubtful = number == 0 and not isinstance(task, Alone) and self._is_guess(self.columns)
+            yield partial(self._checked, task) if is_doubtful else task
+
+    def _is_guess(self, read: ReadColumns | None) -> bool:
+        is_chosen = self._options.text is not None or self._options.item
+        return not is_chosen and read is not None and guess_text(read.text) is None
+
+    def _checked(self, task: Task) -> Batch:
+        batch = task()
+        check_guess(map(batch.documents.blob, range(len(batch.documents))), self.columns, self.names, self.name)
+        return batch
 
     @property
     def paths(self) -> list[str] | None:

@@ -5,6 +5,7 @@ Every check returns the value, or raises InputError that names the parameter, th
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -119,6 +120,13 @@ ORDERS = ("input", SIMILARITY)
 """In which order a table lists pairs: of the input, or the most similar first."""
 
 
+def _told(value: object) -> str:
+    """Return a wrong value as a message shows it. Python writes no number of more than 4,300 digits."""
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return f"a number of about {math.log10(abs(value)):,.0f} digits"
+    return repr(value)
+
+
 def check_text_length(value: bool | int) -> bool | int:
     """Return ``value`` when it says whether a table has texts, or how many characters of each; else InputError."""
     if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
@@ -130,13 +138,13 @@ def check_top(value: int | None, name: str = "top", none: str = "all") -> int | 
     """Return ``value`` when it is a number of pairs or documents to list, or None, which means ``none``."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
-    raise InputError(f"{name} is {value!r}. Give a whole number of at least 1, or None for {none}.")
+    raise InputError(f"{name} is {_told(value)}. Give a whole number of at least 1, or None for {none}.")
 
 
 def check_share(value: float, name: str) -> float:
     """Return ``value`` as a float when it is a share from 0 to 1, else raise InputError naming ``name``."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
-        raise InputError(f"{name} is {value!r}. Give a share from 0 to 1.")
+        raise InputError(f"{name} is {_told(value)}. Give a share from 0 to 1.")
     return float(value)
 
 
@@ -148,15 +156,17 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
     """
     if value is None:
         return None
+    size: float = 0
     if isinstance(value, int) and not isinstance(value, bool):
-        if value > 0:
-            return value
+        size = value
     elif isinstance(value, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", value, re.IGNORECASE)
-        if found and float(found[1]) > 0:
+        if found:
             base = 1024 if found[3] else 1000
-            return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
-    raise InputError(f"{name} is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+            size = float(found[1]) * base ** " kmgt".index(found[2].lower() or " ")
+    if 0 < size < 2**63:
+        return int(size)
+    raise InputError(f"{name} is {_told(value)}. Give a size such as 2GB, 500MB or 1.5GiB.")
 
 
 def check_columns(value: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
@@ -197,7 +207,9 @@ def _number(value: float, name: str, *, cure: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as exc:
-        raise InputError(f"{name} is {value!r}, not a number. {cure}") from exc
+        raise InputError(f"{name} is {_told(value)}, not a number. {cure}") from exc
+    except OverflowError as exc:
+        raise InputError(f"{name} is {_told(value)}. {cure}") from exc
     if not (0.0 < number <= 1.0):
         raise InputError(f"{name} is {value}. {cure}")
     return number
@@ -206,7 +218,7 @@ def _number(value: float, name: str, *, cure: str) -> float:
 def check_slots(value: int) -> int:
     """Return ``value`` when it is a usable number of signature slots, else raise InputError."""
     if not isinstance(value, int) or isinstance(value, bool) or not MIN_SLOTS <= value <= MAX_SLOTS:
-        raise InputError(f"slots is {value!r}. Give a whole number from {MIN_SLOTS} to {MAX_SLOTS}.")
+        raise InputError(f"slots is {_told(value)}. Give a whole number from {MIN_SLOTS} to {MAX_SLOTS}.")
     return value
 
 
@@ -229,7 +241,7 @@ def check_crowd(crowd: object) -> int:
 def check_seed(value: int) -> int:
     """Return ``value`` when it is a seed of hash functions, else raise InputError."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise InputError(f"seed is {value!r}. Give a whole number from 0 to 2**63 - 1.")
+        raise InputError(f"seed is {_told(value)}. Give a whole number from 0 to 2**63 - 1.")
     return value
 
 
@@ -238,5 +250,5 @@ def check_threads(value: int | None) -> int:
     if value is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(f"threads is {value!r}. Give a whole number of at least 1.")
+        raise InputError(f"threads is {_told(value)}. Give a whole number of at least 1.")
     return value

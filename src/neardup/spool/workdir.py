@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,14 +23,19 @@ from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
 from neardup.spool.columns import FileColumn
-from neardup.spool.files import Label, SpoolFile, at_work
-from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
+from neardup.spool.files import HEADER, Label, SpoolFile, at_work
+from neardup.spool.manifest import LOCK, MANIFEST, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
 SUFFIX = ".spool"
 NAMED = 10
 """Differences of identity that a message names."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+_OURS = re.compile(
+    rb"[^/]*\.spool/NEARDUP\0|neardup\.manifest(\.part)?/(neardup workdir|$)"
+    rb"|neardup\.lock(\.[0-9a-f]{8})?/(\d+( \d*)?\n?)?$"
+)
+"""Names of files in a workdir, and how they begin. A run that was killed may have left a lock or a manifest empty."""
 
 
 def free_bytes(path: str | Path) -> int:
@@ -76,7 +82,7 @@ class Workdir:
                 path.mkdir(exist_ok=True)
             except FileExistsError as exc:
                 raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
-            if not all(map(_is_ours, os.listdir(path))):
+            if not all(_is_ours(path / name) for name in os.listdir(path)):
                 raise SpoolError(f"{path} holds other files. Name an empty or a new folder with --workdir (workdir=).")
         with _locked(path) as lock:
             if (path / MANIFEST).exists():
@@ -113,7 +119,7 @@ class Workdir:
                 )
             workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
             workdir._resume(manifest)
-            workdir._clean()
+            workdir._clean(torn=True)
             return workdir
 
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
@@ -207,12 +213,12 @@ class Workdir:
             self._columns[name] = FileColumn(file)
         self._listed = set(manifest.files)
 
-    def _clean(self) -> None:
-        """Delete what an interrupted run left and the manifest does not list."""
+    def _clean(self, *, torn: bool = False) -> None:
+        """Delete files of an interrupted run that the manifest does not list; ``torn`` is as for ``_is_ours``."""
         keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
         with at_work(self.path):
-            for name in os.listdir(self.path):
-                if _is_ours(name) and name not in keep:
+            for name in os.listdir(self.path) if self.path.exists() else ():  # a user may delete the folder
+                if name not in keep and _is_ours(self.path / name, torn=torn):
                     (self.path / name).unlink()
 
     def _unlink(self, file: SpoolFile) -> None:
@@ -237,8 +243,20 @@ def _locked(path: Path) -> Iterator[Lock]:
         raise
 
 
-def _is_ours(name: str) -> bool:
-    return name in (MANIFEST, PART) or name.startswith(LOCK) or name.endswith(SUFFIX)
+def _is_ours(path: Path, *, torn: bool = False) -> bool:
+    """Return whether a file is known to be of a run of neardup: by its name, and by the bytes that it begins with.
+
+    With ``torn``, a spool file counts too whose header was never written, because its run was killed that moment.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):  # opening a pipe would block until a writer appears
+            return False
+        with open(path, "rb") as file:
+            head = file.read(HEADER)
+    except OSError:
+        return False
+    is_torn = torn and path.suffix == SUFFIX and not head.strip(b"\0")
+    return is_torn or _OURS.match(os.fsencode(path.name) + b"/" + head) is not None
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

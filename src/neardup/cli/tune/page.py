@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             given = json.loads(body)
         except (ValueError, RecursionError):
             given = None
-        words = {reply.value for reply in Reply}
+        words = [reply.value for reply in Reply]  # a list, because what came may be a list or an object
         if not isinstance(given, Mapping) or given.get("answer") not in words or not isinstance(given.get("turn"), int):
             self._refuse(HTTPStatus.BAD_REQUEST)
         elif self.page.take(given["turn"], given["answer"]):

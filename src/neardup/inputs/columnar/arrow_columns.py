@@ -216,10 +216,11 @@ def read_rows(
     rows = np.arange(first_row, first_row + len(texts), dtype=np.int64)
     is_set = _is_set(texts.type)
     plain = _joined_sets(texts) if is_set else _large(texts)
-    mask = _note_nulls(plain, rows, faults, "the set is null or has a null in it" if is_set else "the text is null")
+    mask = np.ones(len(texts), dtype=np.bool_)
+    _note_nulls(plain, mask, rows, faults, "the set is null or has a null in it" if is_set else "the text is null")
     if ids is not None:
         ids = _id_array(ids)
-        mask &= _note_nulls(ids, rows, faults, "the id is null")
+        _note_nulls(ids, mask, rows, faults, "the id is null")
     elif positions:
         ids = numbers(rows - 1)
     columns = Columns(plain, rows, ids)
@@ -240,13 +241,13 @@ def _without_nulls(array: Any) -> Any:
     return pc.fill_null(array, numbers(np.zeros(1, np.int64))[0]) if array.null_count else array
 
 
-def _note_nulls(array: Any, rows: I64, faults: Faults, reason: str) -> Mask:
-    if array.null_count == 0:
-        return np.ones(len(array), dtype=np.bool_)
-    mask: Mask = as_numpy(array.is_valid())
-    for row in rows[~mask]:
-        faults.add(int(row), reason)
-    return mask
+def _note_nulls(array: Any, mask: Mask, rows: I64, faults: Faults, reason: str) -> None:
+    """Clear the rows of null values in ``mask``. Each of them that was set until now is one bad record."""
+    if array.null_count:
+        is_valid = as_numpy(array.is_valid())
+        for row in rows[mask & ~is_valid]:
+            faults.add(int(row), reason)
+        mask &= is_valid
 
 
 def _flat(array: Any) -> Any:

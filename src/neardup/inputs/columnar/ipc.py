@@ -49,7 +49,7 @@ class IpcSource(ColumnarFile):
                 file.seek(0)
                 data = file.read_buffer()
                 chosen = choose_columns(schema, self._options, self.name)
-                self.columns = chosen.columns(schema.names, self.name)
+                self.columns, self.names = chosen.columns(schema.names, self.name), schema.names
                 how: dict[str, Any] = {"is_file": is_file, "part": self.part}
                 batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, **how)
                 yield from self.cut(batches, chosen.alone(), rest=rest, first_row=self.first_row)

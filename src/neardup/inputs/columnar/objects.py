@@ -130,11 +130,11 @@ class ObjectSource(ColumnarSource):
     def _choose(self, opened: _Opened) -> Chosen:
         if not opened.is_column:
             chosen = choose_columns(opened.schema, self._options, self.name)
-            self.columns = chosen.columns(opened.schema.names, self.name)
+            self.names = opened.schema.names
+            self.columns = chosen.columns(self.names, self.name)
             return chosen
         for option, asked in (("text", self._options.text), ("id", self._options.id)):
             if asked is not None:
-                name = asked if isinstance(asked, str) else asked[0]
                 name = asked if isinstance(asked, str) else asked[0]
                 raise unknown_column(name, [], f"{self.name} (a single column)", option=option)
         check_text_type(opened.schema.field(0), self._options.item, self.name)

@@ -72,7 +72,7 @@ class ParquetSource(ColumnarFile):
             with pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
                 schema = file.schema_arrow
                 chosen = choose_columns(schema, self._options, self.name)
-                self.columns = chosen.columns(schema.names, self.name)
+                self.columns, self.names = chosen.columns(schema.names, self.name), schema.names
                 whole = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
                 first_row, told = self.first_row, _Told(self.total_bytes or 0, file.metadata.num_rows)
                 told.more(first_row - 1)

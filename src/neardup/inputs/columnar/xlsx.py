@@ -46,6 +46,8 @@ _STRICT = {
 _SMALL_PART = 4 << 20
 """Bytes of a part that lists others."""
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*>")
+_ROW_NUMBER = re.compile(rb"""\sr=["'](\d+)""")
 _CELL = 8
 """Bytes that a cell counts for beside its text."""
 
@@ -105,7 +107,7 @@ class XlsxSource(Source):
         """The columns, and where they are; None for an empty sheet. ``first``: the first row behind the header."""
         if all(cell is None for cell in header):
             return None
-        names = [cell_text(cell) or "" for cell in header]
+        names = self.names = [cell_text(cell) or "" for cell in header]
         id = choose_id(names, self._options.id, self.name)
         is_text = (isinstance(cell, str) for cell in [*first, *[None] * len(names)])
         texts = [name for name, fits in zip(names, is_text, strict=False) if fits and name != id and name]
@@ -190,6 +192,24 @@ def _with(first: Sequence[Any], rows: Iterator[Sequence[Any]]) -> Iterator[Seque
     yield from rows
 
 
+class _RisingRows(io.RawIOBase):
+    """The XML of a sheet. Raises ValueError for a row that comes after a later one, which openpyxl leaves out."""
+
+    def __init__(self, sheet: Any) -> None:
+        self._sheet, self._rest, self._last = sheet, b"", 0
+
+    def read(self, size: int = -1) -> bytes:
+        piece: bytes = self._sheet.read(size)
+        held = self._rest + piece
+        for tag in _ROW.finditer(held):
+            number = _ROW_NUMBER.search(tag[0])
+            before, self._last = self._last, int(number[1]) if number else self._last + 1
+            if self._last <= before:
+                raise ValueError(f"its row {self._last} comes after its row {before}")
+        self._rest = held[held.rfind(b"<") :] if held.rfind(b"<") > held.rfind(b">") else b""
+        return piece
+
+
 @contextmanager
 def _opened_rows(name: str, stream: ByteStream | None, limit: RecordLimit) -> Iterator[Iterator[Sequence[Any]]]:
     """The rows of the sheet that is read, as tuples of the values of its cells."""
@@ -204,6 +224,8 @@ def _opened_rows(name: str, stream: ByteStream | None, limit: RecordLimit) -> It
             book = openpyxl.load_workbook(package.fp, read_only=True, data_only=True, keep_links=False)
             found = book[sheet.name]
             found.reset_dimensions()  # what the file says of its size need not be so
+            opened = found._get_source
+            found._get_source = lambda: _RisingRows(opened())
             yield found.iter_rows(values_only=True)
 
 

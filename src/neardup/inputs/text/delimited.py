@@ -27,7 +27,7 @@ from neardup.inputs.columns import ReadColumns
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
 from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
-from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
+from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, check_line_ends, find_layout
 from neardup.kernels import delimited as kernel
 from neardup.types import I64, SLACK, U8, Batch, Origin
 
@@ -123,7 +123,7 @@ class DelimitedSource(LineSource):
         """Yield tasks of about 4 MB of records, at most ``block`` each."""
         origin: Origin | None = None
         for run in runs_of(self._stream or self.name, self.name, self.format, self._options):
-            self.columns = self.columns or run.layout.columns(self.name)
+            self.columns, self.names = self.columns or run.layout.columns(self.name), run.layout.names
             origin = origin or self._origin(run.layout)
             if run.too_large:
                 row, size = run.first_line, run.too_large
@@ -241,6 +241,7 @@ def runs_of(
                 header = (layout and layout.header) or header
             if layout is None:
                 if is_cut or buffer.size > limit.largest:
+                    check_line_ends((part or buffer).data, name)
                     raise _endless_row(name, limit)
                 parts, wanted = [buffer], 2 * buffer.size
                 if not patience:  # all blank

@@ -43,6 +43,8 @@ _LONGEST_INTEGER = 640
 class _Columns(NamedTuple):
     text: tuple[str, ...]
     id: str | None = None
+    names: tuple[str, ...] = ()
+    """The names of all fields of the first record."""
 
 
 _WHITE = b" \t\r\n"
@@ -73,7 +75,7 @@ class JsonlSource(LineSource):
                 yield self.too_large(block)
                 continue
             if columns is None and (columns := _find_columns(block, self.name, self._options)):
-                self.columns = ReadColumns(*columns, example=self.name)
+                self.columns, self.names = ReadColumns(*columns[:2], example=self.name), columns.names
                 origin = self._origin(columns)
             task = partial(_read_block, block, self.name, columns or _NO_COLUMNS, self._options, slabs, origin)
             yield sized(task, block.size, self._options)
@@ -82,7 +84,7 @@ class JsonlSource(LineSource):
     def look(self) -> ReadColumns | None:
         for block in self.blocks(block_bytes=_LOOKED):
             if not block.too_large and (columns := _find_columns(block, self.name, self._options)):
-                return ReadColumns(*columns, example=self.name)
+                return ReadColumns(*columns[:2], example=self.name)
         return None
 
     def is_cut_at_lines(self) -> bool:
@@ -96,7 +98,7 @@ class JsonlSource(LineSource):
         whole.part = None
         for block in whole.blocks(block_bytes=self.block_bytes, pieces=True):
             if block.part == WHOLE and (columns := _find_columns(block, self.name, self._options)):
-                self.columns = ReadColumns(*columns, example=self.name)
+                self.columns = ReadColumns(*columns[:2], example=self.name)
                 return True
             seen += block.consumed
             if seen > _FAR:
@@ -147,7 +149,7 @@ def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns
             record.update(dict.fromkeys(_further_names(block, options.text)))
         kinds = (str, list) if options.item else str
         texts = [key for key, value in record.items() if isinstance(value, kinds) and key != id]
-        return _Columns(choose_text(list(record), options.text, name, texts=texts), id)
+        return _Columns(choose_text(list(record), options.text, name, texts=texts), id, tuple(record))
     return None
 
 

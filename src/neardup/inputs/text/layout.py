@@ -3,11 +3,13 @@
 The first row is a header when one of its cells is a known column name or equals ``--text`` or ``--id``.
 Without a header, a line of one field is a text, a line of two is ``id, text``, and of more the text's
 1-based number must be given (``--text 3``); a number counts under a header too. A CSV file may be delimited
-by commas, semicolons, tabs or bars: the first under which the first row is a header, else the comma.
+by commas, semicolons, tabs or bars: the first under which the first row is a header, else the first by which most
+rows have as many fields as the first row, else the comma. A first line ``sep=;``, as Excel writes it, decides.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import only_returns
 from neardup.inputs.columns import (
     NoTextColumn,
     ReadColumns,
@@ -23,13 +26,18 @@ from neardup.inputs.columns import (
     choose_text,
     guess_id,
     guess_text,
-    unknown_column,
 )
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
 from neardup.types import U8
 
-_DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
+_DELIMITERS = {"csv": b",;\t|", "tsv": b"\t"}
+_SEPARATOR = re.compile(rb'"?sep=([^\w\r\n"])"?\r?\n', re.IGNORECASE)
+"""The line that Excel writes before the header row, and obeys."""
+_QUOTED = re.compile(rb'(?:^|(?<=[,;\t|\n]))"(?:[^"]|"")*(?:"|$)')
+_HEAD = 1 << 16
+_LOOKED_AT = 20
+"""Rows that are looked at after the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Layout:
     id_field: int
     """0-based; -1 without ids."""
     header: tuple[int, int] | None
-    """Bytes and lines up to the end of the header row; None without one."""
+    """Bytes and lines before the first record, which is the header row, or a line ``sep=;``; None without them."""
     names: tuple[str, ...] = ()
     """The cells of the header row."""
     more_text: tuple[int, ...] = ()
@@ -63,6 +71,10 @@ BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
 """For a file of nothing but blank lines."""
 
 
+_How = tuple[int, int, int, bool]
+"""Where the rows begin and end in the data, and ``patience`` and ``relaxed`` as ``scan_records`` has them."""
+
+
 class _FirstRow(NamedTuple):
     cells: list[str]
     end: int
@@ -75,40 +87,61 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
     ``data`` has ``size`` bytes of whole lines from the beginning of the file; ``patience`` is as ``scan_records`` has
     it, ``kind`` "csv" or "tsv". Raises InputError when the row is broken, or lacks a column that was asked for.
     """
-    relaxed = kind == "tsv"
-    first: tuple[int, _FirstRow] | None = None
+    check_line_ends(data[:size], source)
+    separator = _SEPARATOR.match(data[: min(size, 16)].tobytes())
+    begin, delimiters = (separator.end(), separator[1]) if separator else (0, _DELIMITERS[kind])
+    how = begin, size, patience, kind == "tsv"
+    rows: dict[int, _FirstRow] = {}
     broken, is_unfinished = 0, False
-    for delimiter in map(ord, _DELIMITERS[kind]):
-        row = _first_row(data, size, patience, delimiter, relaxed)
+    for delimiter in delimiters:
+        row = _first_row(data, *how, delimiter)
         if row is None:
             is_unfinished = True
         elif isinstance(row, int):
             broken = broken or row
-        elif _is_header(row.cells, options):
-            (text, *more), id_field = _header_fields(row.cells, options, source)
-            header, names = (row.end, row.lines), tuple(row.cells)
-            return Layout(delimiter, relaxed, len(names), text, id_field, header, names, tuple(more))
         else:
-            first = first or (delimiter, row)
-    if is_unfinished:
-        return None
-    if first is None:
-        raise InputError(
-            f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
-            "Double every quote inside a quoted field, and close it."
-        )
-    delimiter, row = first
-    (text, *more), id_field = _headless_fields(row.cells, options, source)
-    return Layout(delimiter, relaxed, len(row.cells), text, id_field, None, more_text=tuple(more))
+            rows[delimiter] = row
+            if _is_header(row.cells, options):
+                break
+    else:
+        if is_unfinished:
+            return None
+        if not rows:
+            raise InputError(
+                f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
+                "Double every quote inside a quoted field, and close it."
+            )
+        delimiter = next((each for each in rows if _is_even(data, how, each, rows[each])), next(iter(rows)))
+    cells, end, lines = rows[delimiter]
+    is_header = _is_header(cells, options)
+    (text, *more), id_field = _fields(cells, options, source, is_header=is_header)
+    before = (end, lines + (begin > 0)) if is_header else (begin, 1) if begin else None
+    names = tuple(cells) if is_header else ()
+    return Layout(delimiter, how[3], len(cells), text, id_field, before, names, tuple(more))
 
 
-def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool) -> _FirstRow | int | None:
+def check_line_ends(data: U8, source: str) -> None:
+    """Raise InputError if a file has carriage returns outside of quotes, and no newline there."""
+    head = data[:_HEAD].tobytes().strip(b"\r\n")
+    if b"\r" in head and b"\r" in (rows := _QUOTED.sub(b"", head)) and b"\n" not in rows:
+        raise only_returns(source)
+
+
+def _is_even(data: U8, how: _How, delimiter: int, first: _FirstRow) -> bool:
+    """Return whether most of the next rows have as many fields as the first one, and more than one."""
+    rows = np.zeros((_LOOKED_AT, COLUMNS), dtype=np.int64)
+    count, *_ = scan_records(data, first.end, how[1], how[1], delimiter, how[3], how[2], 0, -1, rows)
+    like = (rows[:count, STATUS] == FINE) & (rows[:count, FIELDS] == len(first.cells))
+    return len(first.cells) > 1 and 2 * int(np.count_nonzero(like)) > count
+
+
+def _first_row(data: U8, begin: int, size: int, patience: int, relaxed: bool, delimiter: int) -> _FirstRow | int | None:
     """The first row; None when it does not end in ``data``; its 1-based line when its quotes are broken."""
     records = np.zeros((1, COLUMNS), dtype=np.int64)
     cells: list[str] = []
     while True:
         n = len(cells)  # two fields a scan; the row is short
-        count, end, lines, _ = scan_records(data, 0, size, size, delimiter, relaxed, patience, n, n + 1, records)
+        count, end, lines, _ = scan_records(data, begin, size, size, delimiter, relaxed, patience, n, n + 1, records)
         if count == 0:
             return None
         record = records[0]
@@ -139,40 +172,26 @@ def _field(cells: Sequence[str], asked: str | None, source: str, *, option: str)
     return int(asked) - 1
 
 
-def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
-    """The fields of the text and of the id (-1: none) by the names, or numbers, that the header gives."""
+def _fields(cells: list[str], options: ReadOptions, source: str, *, is_header: bool) -> tuple[list[int], int]:
+    """The fields of the text and of the id (-1: none): those asked for, by name or number, else those guessed."""
     id_field = _field(cells, options.id, source, option="id")
-    if id_field is None:
+    if id_field is None and (is_header or options.id is not None):
         name = choose_id(cells, options.id, source)
-        id_field = -1 if name is None else cells.index(name)
-    others = [cell for i, cell in enumerate(cells) if i != id_field]
-    if options.text is None:
-        return [cells.index(choose_text(cells, None, source, texts=others)[0])], id_field
+        id_field = None if name is None else cells.index(name)
+    others = [i for i in range(len(cells)) if i != id_field]
     texts = []
-    for asked in asked_columns(options.text, cells):
+    for asked in () if options.text is None else asked_columns(options.text, cells):
         text = _field(cells, asked, source, option="text")
         texts.append(cells.index(choose_text(cells, (asked,), source)[0]) if text is None else text)
-    return texts, id_field
-
-
-def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
-    """The fields of the text and of the id (-1: none) in a file without a header."""
-    found = []
-    texts = asked_columns(options.text, cells) if options.text is not None else [None]
-    for option, asked in (("id", options.id), *(("text", name) for name in texts)):
-        found.append(_field(cells, asked, source, option=option))
-        if asked is not None and found[-1] is None:
-            raise unknown_column(asked, cells, source, option=option)
-    id_field, text, *more = found
-    if text is None:
-        others = [i for i in range(len(cells)) if i != id_field]
-        if len(cells) > 2 or not others:
-            raise NoTextColumn(
-                f"{source}: no field of the first row is a known column name, and it has "
-                f"{len(cells)} fields. Give the number of the text's column, such as --text 2 (and --id 1); "
-                f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
-            )
-        text = others[-1]
-    if id_field is None and (len(cells), text) == (2, 1):
+    if not texts and is_header:
+        texts = [cells.index(choose_text(cells, None, source, texts=[cells[i] for i in others])[0])]
+    elif not texts and (len(cells) > 2 or not others):
+        raise NoTextColumn(
+            f"{source}: no field of the first row is a known column name, and it has {len(cells)} fields. Give the "
+            "number of the text's column, such as --text 2 (and --id 1); "
+            f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
+        )
+    texts = texts or [others[-1]]
+    if not is_header and id_field is None and (len(cells), texts[0]) == (2, 1):
         id_field = 0
-    return [each for each in (text, *more) if each is not None], -1 if id_field is None else id_field
+    return texts, -1 if id_field is None else id_field

@@ -89,7 +89,6 @@ def figures(
     if not suffixes:
         raise InputError(f"formats is empty. Give one or more of {', '.join(FORMATS)}.")
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
-    folder = make_folder(output)
     task = {"command": "figures"}
     with Run(reader, spec, RunOptions.of(given), task=task, observer=observer or Silent()) as run:
-        return list(write(run, folder, names=names, formats=suffixes))
+        return list(write(run, make_folder(output), names=names, formats=suffixes))

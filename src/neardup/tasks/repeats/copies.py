@@ -59,7 +59,7 @@ def with_cuts(job: Rewrite, part: Source, cuts: DecidedCuts) -> Rewrite:
 
 def field_of(part: Source) -> str:
     """The column or field of a source that holds the text; nothing where a document has none."""
-    columns = part.columns or part.look()
+    columns = part.columns or part.looked_at
     return columns.text[0] if columns is not None and columns.text else ""
 
 
@@ -72,7 +72,7 @@ def check_cuttable(reader: Reader) -> None:
     for part in reader.written_parts:
         if part.paths is not None:
             _check_source(part)
-        columns = part.columns or part.look()
+        columns = part.columns or part.looked_at
         if columns is not None and len(columns.text) > 1:
             raise InputError(
                 f"the text is made of the columns {', '.join(map(repr, columns.text))}, and what is cut is written back"

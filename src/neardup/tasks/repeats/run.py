@@ -119,6 +119,7 @@ class PassageRun:
                 " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
+        self.reader.check()
         budget = self.budget or Budget.of(self.options.memory_limit)
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
@@ -131,7 +132,8 @@ class PassageRun:
     ) -> None:
         is_lasting = self.reader.is_lasting and self.options.workdir is not None
         # of an input that is another now, nothing can be gone on with
-        self.space.close(finished=error is None or not is_lasting or isinstance(error, InputChanged))
+        finished = error is None or not is_lasting or isinstance(error, InputChanged)
+        self.space.close(finished=finished, refused=isinstance(error, InputError))
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -188,7 +188,7 @@ class _Delimited(_Fields):
             good = records.is_good
             self.records += good.size
             entries = np.stack([records.last[good], records.first[good]], axis=1)
-            if records.header_lines:
+            if records.header_lines and records.block.layout.names:
                 self.header_lines = records.header_lines
                 header = np.array([[records.header_lines, _HEADER]], dtype=np.int64)
                 entries = np.concatenate([header, entries])

@@ -19,9 +19,13 @@ from neardup.types import Mask
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
-    def __init__(self, job: Rewrite, schema: Any) -> None:
+    def __init__(self, job: Rewrite, schema: Any, *, one_dictionary: bool = False) -> None:
+        """Edit batches of ``schema``. With ``one_dictionary`` all have the same, and so must those of the copy."""
         self.schema = schema
         """The Arrow schema of the copy."""
+        self._one_dictionary = one_dictionary
+        self._texts: Any = None
+        """All texts of the dictionary that the batches of the copy have."""
         self._job = job
         self._row = 1 + job.rows_before
         self._found = 0
@@ -38,7 +42,9 @@ class Editor:
         if self._job.known is not None:
             self._job.known.check_rows(batch, first)
         if self._job.replaced is not None:
-            batch = _replaced(batch, first, self._job.replaced)
+            if self._one_dictionary and self._texts is None:
+                self._texts = _dictionary_texts(batch, self._job.replaced)
+            batch = _replaced(batch, first, self._job.replaced, self._texts)
         removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
         self._found += removed.size
         if removed.size:
@@ -62,21 +68,44 @@ class Editor:
         return self._row - 1 - self._job.rows_before
 
 
-def _replaced(batch: Any, first: int, replaced: Replaced) -> Any:
-    """A batch that begins with row ``first``, with new texts in its column; those that are to go stay as they are."""
+def _dictionary_texts(batch: Any, replaced: Replaced) -> Any:
+    """Return the texts of the dictionary of a column, then the new texts of all batches; None for another column.
+
+    An Arrow file can have one dictionary for a column, and it comes before the first batch.
+    """
+    column = batch.column(batch.schema.get_field_index(replaced.field))
+    if not pa.types.is_dictionary(column.type):
+        return None
+    pairs = list(replaced.texts)
+    replaced.texts = iter(pairs)
+    own = column.dictionary.cast(pa.large_string())
+    new = strings(dict.fromkeys(after.decode("utf-8", "replace") for _, after in pairs if after is not None))
+    return pa.concat_arrays([own, new.filter(pc.invert(pc.is_in(new, value_set=own)))])
+
+
+def _replaced(batch: Any, first: int, replaced: Replaced, dictionary: Any = None) -> Any:
+    """Return a batch that begins with row ``first`` with new texts in its column; removed ones stay as they are.
+
+    ``dictionary`` has the texts of its dictionary, if that must be the same for all batches.
+    """
     found = list(replaced.among(first, first + len(batch)))
-    if not found:
+    if not found and dictionary is None:
         return batch
     place = batch.schema.get_field_index(replaced.field)
     column = batch.column(place)
     texts = column.cast(pa.large_string())
-    rows = np.array([row for row, _, _ in found]) - first
+    rows = np.array([row for row, _, _ in found], dtype=np.int64) - first
     for (row, before, _), text in zip(found, texts.take(numbers(rows)).to_pylist(), strict=True):
         replaced.check(row, before, text)
     mask = np.zeros(len(batch), dtype=np.bool_)
     mask[rows] = True
     new = strings((before if after is None else after).decode("utf-8", "replace") for _, before, after in found)
-    column = pc.replace_with_mask(texts, flags(mask), new).cast(column.type)
+    texts, kind = pc.replace_with_mask(texts, flags(mask), new), column.type
+    if dictionary is None:
+        column = texts.cast(kind)
+    else:
+        codes = pc.index_in(texts, value_set=dictionary).cast(kind.index_type)
+        column = pa.DictionaryArray.from_arrays(codes, dictionary.cast(kind.value_type), ordered=kind.ordered)
     return batch.set_column(place, batch.schema.field(place), column)
 
 

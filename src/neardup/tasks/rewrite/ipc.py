@@ -43,7 +43,7 @@ def rewrite_ipc(job: Rewrite, sink: Sink) -> int:
             messages_of(data, is_file=is_file, schema=reader.schema, columns=columns), name, limit, 2 * limit.whole
         )
         options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
-    editor = Editor(job, reader.schema)
+    editor = Editor(job, reader.schema, one_dictionary=is_file)
     new = partial(pa.ipc.new_file, metadata=reader.metadata) if is_file else pa.ipc.new_stream
     with new(sink.file(), editor.schema, options=options) as writer:
         for batch, metadata in _batches(reader, is_file, name):

@@ -252,10 +252,10 @@ class Known:
         at = self.rows[part] - first
         try:
             texts = column.take(numbers(at))
-        except NotImplementedError:  # of views: all of them, and then those that are wanted
-            self._check(_picked(self._read(column), at, len(column)), part)
+        except NotImplementedError:  # views cannot be picked, so all of the batch is read
+            self.check_batch(self._read(column, first))
         else:
-            self._check(self._read(texts), part)
+            self._check(self._read(texts).documents, part)
 
     def check_batch(self, batch: Batch) -> None:
         """Check those rows that are in a batch as the reader gives it."""
@@ -314,8 +314,8 @@ class Known:
     def _among(self, first: int, end: int) -> slice:
         return slice(*np.searchsorted(self.rows, (first, end)).tolist())
 
-    def _read(self, texts: Any) -> Documents:
-        return read_rows(texts, None, 1, self.source, self.options, consumed=0, positions=False).documents
+    def _read(self, texts: Any, first: int = 1) -> Batch:
+        return read_rows(texts, None, first, self.source, self.options, consumed=0, positions=False)
 
     def _check(self, documents: Documents, part: slice) -> None:
         """Raise InputChanged unless the documents are those of ``rows[part]``."""

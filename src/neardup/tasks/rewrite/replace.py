@@ -25,7 +25,8 @@ from neardup.tasks.rewrite.model import Replaced, Rewrite, changed
 from neardup.types import I64
 
 _WHITE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+"""Only strings and places are taken from it, and Python makes no number of more than 4,300 digits."""
 Edit = tuple[int, int, bytes]
 """Begin and end of bytes, and what stands there instead."""
 
