@@ -257,3 +257,13 @@ def test_an_id_that_is_there_is_not_admitted(index: Any) -> None:
     assert [(answer.is_new, answer.match) for answer in told] == [(True, None), (False, None)]
     assert index.get("tulip").text == TEXTS["tulip"]
     assert "fresh" in index
+
+
+def test_a_new_version_is_compared_with_all_but_the_version_that_it_replaces(tmp_path: Path) -> None:
+    with Index.create(threshold=0.5, shingle="word:2") as index:
+        index.add(["a", "b"], ["one two three four five six", "zz yy xx ww vv"])
+        new = "one two three four five seven"
+        assert index.add_if_new("a", new, on_duplicate="replace").match is None
+        assert index.get("a").text == new
+        assert index.add_if_new("b", new, on_duplicate="replace").match.id == "a"
+        assert index.get("b").text == "zz yy xx ww vv"

@@ -142,7 +142,7 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
 
 def _admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicate: str) -> list[Admission]:
     """Admit the first documents of a block: all, or those before one that replaces another, or that one."""
-    groups = _Groups(core, prepared, threshold)
+    groups = _Groups(core, prepared, threshold, is_upsert=on_duplicate == "replace")
 
     def work(writing: Writing, view: View) -> tuple[list[Admission], View | None]:
         there = find_ids(writing, view, core.id_row, prepared.ids, prepared.keys[-1:])
@@ -189,8 +189,9 @@ def _empty_again(writing: Writing, prepared: PreparedDocuments, there: Stored) -
 class _Groups:
     """Documents of a block by their texts, and which texts are alike."""
 
-    def __init__(self, core: Core, prepared: PreparedDocuments, threshold: float) -> None:
-        self._core, self._prepared, self._threshold = core, prepared, threshold
+    def __init__(self, core: Core, prepared: PreparedDocuments, threshold: float, *, is_upsert: bool) -> None:
+        """With ``is_upsert``, a document is not compared with the version of it that it replaces."""
+        self._core, self._prepared, self._threshold, self._is_upsert = core, prepared, threshold, is_upsert
         firsts: dict[bytes, int] = {}
         self.of = [
             firsts.setdefault(prepared.normal.blob(at), at) if has_shingles else at
@@ -224,21 +225,24 @@ class _Groups:
             for one, other in ((a, b), (b, a)):
                 self._near.setdefault(one, []).append((other, float(similarity[i]), int(bands[i])))
 
-    def in_index(self, writing: Writing, view: View) -> dict[int, Hit]:
-        """The best match in the index of each group that has one."""
-        core, distinct = self._core, self._distinct
-        best = hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=1)
-        return {int(first): found[0] for first, found in zip(self._firsts, best, strict=True) if found}
+    def in_index(self, writing: Writing, view: View) -> dict[int, list[Hit]]:
+        """Return the best matches in the index of each group: one, and another if the first may be replaced."""
+        core, distinct, top = self._core, self._distinct, 2 if self._is_upsert else 1
+        best = hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=top)
+        return {int(first): found for first, found in zip(self._firsts, best, strict=True)}
 
-    def match(self, position: int, best: dict[int, Hit], admitted: dict[int, int]) -> Hit | None:
+    def match(self, position: int, best: dict[int, list[Hit]], admitted: dict[int, int]) -> Hit | None:
         """The document that is most like this one: of the index, or of the block and admitted."""
         prepared, group = self._prepared, self.of[position]
-        match = best.get(group)
+        replaced = prepared.ids[position] if self._is_upsert else None
+        match = next((hit for hit in best.get(group, []) if str(hit.id) != replaced), None)
         near = self._near.get(group, [])
         if prepared.has_shingles[position]:
             near = [*near, (group, 1.0, self._core.spec.bands.bands)]
         there = sorted((admitted[other], similarity, bands) for other, similarity, bands in near if other in admitted)
         for place, similarity, bands in there:  # of equals the first
+            if prepared.ids[place] == replaced:
+                continue
             if match is None or similarity > (match.similarity or 0.0):
                 match = Hit(original_id(prepared.ids[place], int(prepared.kinds[place])), similarity, bands)
         return match

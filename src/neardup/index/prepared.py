@@ -288,8 +288,8 @@ def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) ->
 
 
 def is_tail_whole(row: TailRow) -> bool:
-    """Whether the keys of a batch are what was stored."""
-    return row.sum == _tail_sum(row.first, row.keys, row.prints, row.empty)
+    """Whether the keys of a batch are what was stored, for as many documents as its row counts."""
+    return len(row.prints) == 8 * row.documents and row.sum == _tail_sum(row.first, row.keys, row.prints, row.empty)
 
 
 def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:

@@ -1,7 +1,7 @@
 """The exact join: how rare each shingle is, which documents have a partner at all, and the prefix-filter join.
 
 Shingles are ordered by (class, hash). The class is one byte a cell of a table that is indexed by the leading bits of
-the hash: at most UNIQUE where no other document can share the shingle, else higher the more often the cell was met. It
+the hash: at most UNIQUE where no partner can share the shingle, else higher the more often the cell was met. It
 is a function of the shingle, so any two documents order their common shingles alike: all that a prefix filter asks.
 
     hashes ── cells_of ──► cells, by part of the table ── count_cells ──► occurrences ── (stage) ──► classes
@@ -24,6 +24,9 @@ from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection,
 
 ONE = np.uint64(1)
 HALF = np.uint64(32)
+SIX, BIT = np.uint64(6), np.uint64(63)
+ALIVE, DOUBTFUL = 1, 2
+"""What ``survivors`` writes of a document that could have a partner, and of one whose set must be looked at."""
 FEW = 256
 """Hashes at a time where a document is left as soon as it is decided: loads that miss the cache overlap."""
 
@@ -124,32 +127,70 @@ def _least_partner(size, threshold):
     return least
 
 
-@kernel(
-    HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64[::1], uint8[::1], int64, float64, boolean[::1]"
-)
-def survivors(params, data, offsets, docs, counts, classes, bits, threshold, alive):
-    """Write whether each document could have a partner.
+@part
+def _map_words(shingles):
+    """Number of words, a power of two, of a map with 16 bits or more for each of so many shingles."""
+    words = 1
+    while 4 * words <= shingles:
+        words *= 2
+    return words
 
-    It has none when more of its shingles are unique to it than a partner may lack. Those were met once, so they are
-    distinct, and repeats of others only make the allowance larger: never a false no. A document is left as soon as it
-    is decided.
+
+@part
+def _mark(value, seen, words):
+    """Set the bit of a shingle in the first ``words`` words of a map; returns 1 if it was not set, else 0."""
+    word = np.int64((value >> SIX) & np.uint64(words - 1))
+    bit = ONE << (value & BIT)
+    is_fresh = np.int64(seen[word] & bit == 0)
+    seen[word] |= bit
+    return is_fresh
+
+
+@kernel(
+    HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64[::1], uint8[::1], int64, float64, uint8[::1]"
+)
+def survivors(params, data, offsets, docs, counts, classes, bits, threshold, fate):
+    """Write whether each document could have a partner: ALIVE, DOUBTFUL or 0.
+
+    A document has none if more of its distinct shingles are unique to it than a partner may lack. A shingle of the
+    class UNIQUE was met once, so it is distinct. One of the class 0 may repeat in the document, so it counts only if
+    it sets a fresh bit of a map. Repeats of other shingles only make the allowance larger. So a document with a partner
+    never gets 0. A document is DOUBTFUL if it would get 0 with its repeats counted: ``pack`` decides by its set. The
+    loop leaves a document as soon as it is decided.
     """
     cursor = new_cursor(params, FEW)
     hashes = cursor.hashes
     shift = np.uint64(64 - bits)
+    most = 0
+    for i in range(docs.size):
+        most = max(most, counts[i])
+    seen = np.zeros(_map_words(most), np.uint64)
+    kinds, places = np.empty(FEW, np.uint8), np.empty(FEW + 1, np.int64)
     for i in range(docs.size):
         size = counts[i]
         spare = size - overlap_needed(_least_partner(size, threshold), size, threshold)
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
         rewind(cursor, begin)
-        unique = 0
+        words = _map_words(spare)
+        seen[:words] = 0
+        unique = repeats = 0
         while unique <= spare:
             count = fill(params, data, stop, cursor)
             for j in range(count):
-                unique += classes[min(hashes[j], VACANT - ONE) >> shift] <= UNIQUE
+                kinds[j] = classes[min(hashes[j], VACANT - ONE) >> shift]
+            for j in range(count):
+                unique += kinds[j] == UNIQUE
+            marked = 0
+            for j in range(count):  # without a branch, which would be guessed wrongly as often as not
+                places[marked] = j
+                marked += kinds[j] == 0
+            for j in range(marked):
+                is_fresh = _mark(min(hashes[places[j]], VACANT - ONE), seen, words)
+                unique += is_fresh
+                repeats += 1 - is_fresh
             if count < FEW:
                 break
-        alive[i] = unique <= spare
+        fate[i] = 0 if unique > spare else DOUBTFUL if unique + repeats > spare else ALIVE
 
 
 @kernel("uint64[::1], int64[::1], int64[::1], uint8[::1], int64, float64, uint64[::1]")

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from neardup.kernels import containing, joining, leading, rarest
 from neardup.kernels.containing import Outlined, Scratch
+from neardup.kernels.verify import UNIQUE
 from neardup.stages.shingle import SALT, Hasher
-from neardup.types import F64, I32, I64, U8, U32, U64, Documents, PaddedSets, SetBlock
+from neardup.types import F64, I32, I64, U8, U32, U64, Documents, Mask, PaddedSets, SetBlock
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -126,14 +127,16 @@ class Occurrences:
         joining.count_cells(addresses, starts, sides, first, last, most, self._table, self._sides)
 
     def rarity(self) -> Rarity:
-        """Classes from counts; the table is used up.
+        """Make classes from the counts, and use up the table.
 
-        A cell that was met once holds a shingle that one document has, and one met on one side only, where pairs lie
-        across, is as good as that.
+        Where pairs lie across two sides, no partner has a shingle of a cell that was met on one side only. Its class is
+        UNIQUE if it was met once, so that one document has it once, and else 0.
         """
         classes: U8 = _CLASS_OF[self._table] if self._table.dtype == np.uint16 else self._table
         if self._sides.size:
-            classes[self._sides != 3] = 0
+            is_kept: Mask = np.equal(self._sides, 3, out=self._sides.view(np.bool_))
+            is_kept |= classes == UNIQUE
+            classes *= is_kept  # a sixth of the time of an assignment by mask
         self._table, self._sides = self._table[:0], self._sides[:0]
         return Rarity(classes, self.bits)
 
@@ -149,11 +152,11 @@ _CLASS_OF = _class_of()
 
 
 def survivors(documents: Documents, docs: I64, counts: I64, hasher: Hasher, rarity: Rarity, threshold: float) -> Any:
-    """bool[m]: which of ``docs`` could have a partner of at least ``threshold``; never a false no."""
-    alive = np.empty(docs.size, dtype=np.bool_)
+    """Return uint8[m]: ALIVE if one of ``docs`` could have a partner of at least ``threshold``, DOUBTFUL, or else 0."""
+    fate = np.empty(docs.size, dtype=np.uint8)
     text = documents.data, documents.offsets
-    joining.survivors(hasher.params, *text, docs, counts, rarity.classes, rarity.bits, threshold, alive)
-    return alive
+    joining.survivors(hasher.params, *text, docs, counts, rarity.classes, rarity.bits, threshold, fate)
+    return fate
 
 
 def pack(sets: U64, starts: I64, sizes: I64, rarity: Rarity, threshold: float, out: U64) -> int:

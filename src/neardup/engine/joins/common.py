@@ -21,6 +21,7 @@ from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
+from neardup.kernels.joining import DOUBTFUL
 from neardup.stages import join as join_stage
 from neardup.stages.join import NO_CROWDS, Cells, Joined, Leaders, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
@@ -305,18 +306,22 @@ class JoinWork:
             pass
 
     def _alive(self, rows: I64, counts: I64) -> Mask:
-        alive = np.empty(rows.size, dtype=np.bool_)
+        fate = np.empty(rows.size, dtype=np.uint8)
 
         def look(slab: slice) -> int:
             for documents, local, part in self.collection.texts.parts(rows[slab]):
-                alive[slab][part] = join_stage.survivors(
+                fate[slab][part] = join_stage.survivors(
                     documents, local, counts[slab][part], self.hasher, self.rarity, self.threshold
                 )
             return int(slab.stop - slab.start)
 
         for done in in_order(look, slabs(counts), threads=self.threads):
             self.observer.advance(done)
-        return alive
+        # building these sets takes less time than another round with the documents that it drops
+        doubtful = np.flatnonzero(fate == DOUBTFUL)
+        _, _, sizes = self.packed(rows[doubtful], counts[doubtful], threads=self.threads, is_kept=False)
+        fate[doubtful] = sizes > 0
+        return fate > 0
 
     # What was found
 
