@@ -1,15 +1,19 @@
 """What unpacks the bytes of files, piece by piece; ``stream`` opens them.
 
-Nothing here loads numpy; pyarrow only for ``.zst``, ``.bz2`` and ``.lz4``: children that read documents use it.
+Nothing here loads numpy; pyarrow only for zstd, LZ4 and Brotli: children that read documents use it.
 """
 
 from __future__ import annotations
 
 import io
+import sys
 import zlib
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
-from neardup.errors import InputError
+from neardup.errors import InputError, MissingDependency
 
 _PACKED = 1 << 18
 """Bytes of gzip that are read at a time."""
@@ -19,10 +23,40 @@ _WITH_GZIP_HEADER = 31
 _XZ_MEMORY = 256 << 20
 """Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
 _XZ_WORD = 4
+ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
+"""How zstd data begin that have their dictionary in front, as the format of ``.warc.zst`` wants it."""
+_ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
+_MOST_DICTIONARY = 128 << 20
+
+
+class Rest:
+    """The bytes of a file behind some that were read from it, with those in front."""
+
+    closed = False
+
+    def __init__(self, head: bytes, rest: Any, *, is_kept: bool) -> None:
+        """Take over the file ``rest``; with ``is_kept``, somebody else closes it."""
+        self._head, self._rest, self._told, self._is_kept = head, rest, 0, is_kept
+
+    def read(self, size: int) -> bytes:
+        piece, self._head = self._head[:size], self._head[size:]
+        piece = piece or self._rest.read(size)
+        self._told += len(piece)
+        return piece
+
+    def tell(self) -> int:
+        return self._told
+
+    def close(self) -> None:
+        if not self._is_kept:
+            self._rest.close()
+
+    def flush(self) -> None:
+        """Nothing is ever written."""
 
 
 class ByArrow:
-    """Zstandard, bzip2 or LZ4 data, of any number of frames; pyarrow unpacks it."""
+    """Zstandard, LZ4 or Brotli data, of any number of frames; pyarrow unpacks it."""
 
     def __init__(self, file: Any, name: str, codec: str) -> None:
         import pyarrow as pa
@@ -41,7 +75,12 @@ class ByArrow:
         return int(self._raw.tell())
 
     def readinto(self, view: memoryview, /) -> int:
-        got = int(self._source.readinto(view))
+        import pyarrow as pa
+
+        try:
+            got = int(self._source.readinto(view))
+        except pa.ArrowException as exc:
+            raise OSError(str(exc)) from exc
         if not got and not self.stored:
             raise _empty(self._name, self._codec)
         return got
@@ -136,11 +175,13 @@ class Gzip(_ByPieces):
         )
 
 
-class Xz(_ByPieces):
-    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
+class _ByDecoder(_ByPieces):
+    """Packed data of any number of streams, each unpacked by a new decompressor of Python's libraries."""
 
-    def __init__(self, file: Any, name: str, codec: str) -> None:
+    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any]) -> None:
+        """``new`` makes the decompressor of a stream."""
         super().__init__(file, name, codec)
+        self._codec, self._new = codec, new
         self._decoder: Any = None
         """None between two streams."""
 
@@ -149,9 +190,9 @@ class Xz(_ByPieces):
             needs_more = self._decoder is None or self._decoder.needs_input
             if needs_more and not self._rest and not self._more():
                 if self._decoder is not None:
-                    raise OSError("the xz data ends too soon")
+                    raise OSError(f"the {self._codec} data ends too soon")
                 if not self.stored:
-                    raise _empty(self._name, "xz")
+                    raise _empty(self._name, self._codec)
                 return 0
             if self._decoder is None and not self._begin():
                 continue
@@ -161,40 +202,92 @@ class Xz(_ByPieces):
                 return len(piece)
 
     def _begin(self) -> bool:
-        """Begin a stream; False when there was nothing but padding."""
-        import lzma
-
-        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
-        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
-            self._rest = b""
-            return False
-        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
-        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        """Begin a stream; False if there was nothing but padding."""
+        self._decoder = self._new()
         return True
 
     def _unpacked(self, most: int) -> bytes:
-        import lzma
-
         rest, self._rest = self._rest, b""
         try:
             piece: bytes = self._decoder.decompress(rest, most)
-        except lzma.LZMAError as exc:
+        except Exception as exc:  # LZMAError, ZstdError: each library has one of its own
             raise OSError(str(exc)) from exc
         if self._decoder.eof:
             self._rest, self._decoder = self._decoder.unused_data, None
         return piece
 
 
+class Xz(_ByDecoder):
+    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
+
+    def __init__(self, file: Any, name: str, codec: str) -> None:
+        import lzma
+
+        super().__init__(file, name, codec, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))
+
+    def _begin(self) -> bool:
+        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
+        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
+            self._rest = b""
+            return False
+        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
+        return super()._begin()
+
+
+def _bz2(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open bzip2 data. pyarrow would fail at an empty stream between two others."""
+    import bz2
+
+    return _ByDecoder(file, name, codec, bz2.BZ2Decompressor)
+
+
+def _zstd(file: Any, name: str, codec: str) -> _ByDecoder | ByArrow:
+    """Open zstd data: with pyarrow, which is faster but takes no dictionary, unless the data begin with one."""
+    head = _taken(file, len(ZSTD_DICTIONARY))
+    if head == ZSTD_DICTIONARY:
+        try:
+            zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        except ImportError as exc:
+            need = "begins with a zstd dictionary, which needs backports.zstd: pip install 'neardup[warc]'"
+            raise MissingDependency(f"{name} {need}") from exc
+        return _ByDecoder(file, name, codec, partial(zstd.ZstdDecompressor, _dictionary(file, zstd)))
+    if isinstance(file, io.FileIO) and file.seekable():
+        file.seek(-len(head), io.SEEK_CUR)
+        return ByArrow(file, name, codec)
+    return ByArrow(Rest(head, file, is_kept=False), name, codec)
+
+
+def _dictionary(file: Any, zstd: Any) -> Any:
+    """Read the dictionary that is in front of zstd data. Raises OSError if it is damaged."""
+    size = int.from_bytes(_taken(file, 4), "little")
+    data = _taken(file, min(size, _MOST_DICTIONARY))
+    try:
+        if data.startswith(_ZSTD_FRAME):
+            data = zstd.ZstdDecompressor().decompress(data, _MOST_DICTIONARY)
+        return zstd.ZstdDict(data)
+    except (ValueError, zstd.ZstdError) as exc:
+        raise OSError(f"its dictionary cannot be used ({exc})") from exc
+
+
+def _taken(file: Any, size: int) -> bytes:
+    """Read ``size`` bytes of a file that may give fewer at a time; fewer at its end only."""
+    data = b""
+    while len(data) < size and (piece := file.read(size - len(data))):
+        data += piece
+    return data
+
+
 def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
 
 
-CODECS: dict[str, type[Gzip] | type[Xz] | type[ByArrow]] = {
+CODECS: dict[str, Callable[[Any, str, str], Gzip | _ByDecoder | ByArrow]] = {
     "gzip": Gzip,
     "xz": Xz,
-    "zstd": ByArrow,
-    "bz2": ByArrow,
+    "bz2": _bz2,
+    "zstd": _zstd,
     "lz4": ByArrow,
+    "brotli": ByArrow,
 }
 """What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
 one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""

@@ -1,8 +1,7 @@
 """Opening a path, an address or standard input as bytes: unpacked, and as UTF-8.
 
 Compression (``formats.COMPRESSIONS``; by magic number on standard input) and other encodings are dealt with here, once,
-for every format. Nothing here loads numpy or pyarrow, but for ``.zst``, ``.bz2`` and ``.lz4``: children that read
-documents use it.
+for every format. Nothing here loads numpy or pyarrow, but for zstd and LZ4: children that read documents use it.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from typing import Any, BinaryIO, Protocol
 from neardup.errors import InputError
 from neardup.inputs.addresses import is_remote, near_files
 from neardup.inputs.formats import stored_codec, text_codec
-from neardup.inputs.packed import CODECS, ByArrow, Gzip, Xz
+from neardup.inputs.packed import CODECS, ZSTD_DICTIONARY, Rest
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
+    ZSTD_DICTIONARY: "zstd",
     b"BZh": "bz2",
     b"\xfd7zXZ\0": "xz",
     b"\x04\x22\x4d\x18": "lz4",
@@ -54,7 +54,7 @@ class ByteStream:
         self._stored = 0
         self._ahead = b""
         self._source: Any
-        self._packed: Gzip | Xz | ByArrow | None = None
+        self._packed: Any = None
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
@@ -129,7 +129,7 @@ class ByteStream:
         head = self.peek()
         for magic, codec in MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = CODECS[codec](_Rest(head, source), "standard input", codec)
+                self._source = self._packed = CODECS[codec](Rest(head, source, is_kept=True), "standard input", codec)
                 self._ahead = b""
 
     @contextmanager
@@ -196,30 +196,6 @@ def size_of(name: str) -> int:
 def is_regular(name: str) -> bool:
     """Whether a name is that of a file, or an address: something that can be read more than once."""
     return os.path.isfile(name) or is_remote(name)
-
-
-class _Rest:
-    """Standard input as a file for the decompressors, beginning with the bytes that were looked at."""
-
-    closed = False
-
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self._head, self._rest, self._told = head, rest, 0
-
-    def read(self, size: int) -> bytes:
-        piece, self._head = self._head[:size], self._head[size:]
-        piece = piece or self._rest.read(size)
-        self._told += len(piece)
-        return piece
-
-    def tell(self) -> int:
-        return self._told
-
-    def close(self) -> None:
-        """Standard input is not ours to close."""
-
-    def flush(self) -> None:
-        """Nothing is ever written."""
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:

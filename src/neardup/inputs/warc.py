@@ -8,9 +8,11 @@ pages, which is read as that of other web pages, in processes of their own.
 from __future__ import annotations
 
 import io
+import re
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -20,7 +22,7 @@ import numpy as np
 from neardup.arrays import strings
 from neardup.errors import InputError, MissingDependency, NeardupError
 from neardup.inputs.batches import undecodable
-from neardup.inputs.documents import MOST_BYTES, Unreadable
+from neardup.inputs.documents import MOST_BYTES, Unreadable, too_large
 from neardup.inputs.documents.pool import Readers, shared_readers
 from neardup.inputs.formats import text_codec
 from neardup.inputs.items import split_items
@@ -32,9 +34,18 @@ from neardup.types import Batch, Documents
 
 _HTML = ("text/html", "application/xhtml+xml")
 _KINDS = ("response", "resource", "conversion")
-"""Records that hold what was on the web; the others are about them."""
+"""Records that hold what was on the web."""
+_ABOUT = ("warcinfo", "request", "metadata")
+"""Records that are about these, and are not counted."""
 _FETCHED = "200"
 _MAGIC = b"WARC/"
+_PACKED = {"gzip": "gzip", "x-gzip": "gzip", "br": "brotli", "zstd": "zstd"}
+"""What unpacks the body of a response, by the name of its coding in HTTP."""
+_CHUNK = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
+"""Bytes that packed data have soon and that texts do not have."""
+_LOOKED_AT = 4096
+_PIECE = 1 << 16
 _PAGE_BYTES = 64 << 10
 """What a page counts for beside its bytes when batches are cut."""
 
@@ -48,8 +59,10 @@ class Page:
     address: str
     is_html: bool
     encoding: str | None
-    """As the server said."""
+    """The charset that the server named, if Python knows it."""
     data: bytes
+    fault: str = ""
+    """Why the page cannot be read, if its record tells that."""
 
 
 class WarcSource(Source):
@@ -96,23 +109,25 @@ class WarcSource(Source):
         with _explained(self.name):
             from warcio.archiveiterator import ArchiveIterator
 
-            if not stream.peek().lstrip().startswith(_MAGIC):  # warcio would take a line of words for an ARC header
+            if not stream.peek().startswith(_MAGIC):  # warcio would take a line of words for an ARC header
                 raise EOFError("it does not begin with a record")
-            for row, record in enumerate(ArchiveIterator(stream), start=1):
-                if record.rec_type not in _KINDS:
-                    continue
-                http, address = record.http_headers, record.rec_headers.get_header("WARC-Target-URI") or f"record {row}"
-                kind = (http or record.rec_headers).get_header("Content-Type") or ""
-                bare, _, rest = kind.partition(";")
-                bare = bare.strip().lower()
-                is_page = bare in (*_HTML, "text/plain") and (http is None or http.get_statuscode() == _FETCHED)
-                if not is_page:
-                    count, example = count + 1, example or f"{shown_path(self.name)}: {shown(address)}"
-                    continue
-                data = record.content_stream().read(MOST_BYTES + 1)
-                if len(data) <= MOST_BYTES and getattr(record.raw_stream, "limit", 0) > 0:
+            # warcio would end in silence at a response without a head, so this reads the heads of responses itself.
+            records = ArchiveIterator(stream, no_record_parse=True)
+            records.INC_RECORD = ""  # what it would print about a record with a wrong length
+            for row, record in enumerate(records, start=1):
+                if not (record.rec_headers.get_header("Content-Length") or "").strip().isdecimal():
+                    raise ValueError(f"the record {row} has no Content-Length, so nothing tells where it ends")
+                kind, odd = (record.rec_type or "").lower(), records.err_count
+                address = record.rec_headers.get_header("WARC-Target-URI") or f"record {row}"
+                page = _page(row, kind, address, record, records.loader)
+                records.read_to_end()
+                if getattr(record.raw_stream, "limit", 0) > 0:
                     raise EOFError(f"the record {row} ends too soon")
-                yield Page(row, address, bare in _HTML, _charset(rest), data)
+                if page is not None:
+                    wrong = "bytes follow the end of its record, so the Content-Length there is wrong"
+                    yield page if records.err_count == odd else replace(page, fault=wrong)
+                elif kind not in _ABOUT:
+                    count, example = count + 1, example or f"{shown_path(self.name)}: {shown(address)}"
         self._others = count, example
 
     def _read(self, pages: Sequence[Page], readers: Readers, consumed: int) -> Batch:
@@ -128,6 +143,8 @@ class WarcSource(Source):
         """The text of a page, or None when it is a fault; a page that cannot be read ends no run."""
         options = self._options
         try:
+            if page.fault:
+                raise Unreadable(page.fault, "")
             if page.is_html:
                 stream = ByteStream("page.html", file=io.BytesIO(page.data))
                 encoding = page.encoding or options.encoding
@@ -146,6 +163,86 @@ class WarcSource(Source):
             faults.add(page.row, *options.limit.refusal(f"the text of {shown(page.address)}", len(blob)))
             return None
         return blob
+
+
+def _page(row: int, kind: str, address: str, record: Any, loader: Any) -> Page | None:
+    """Read the page or text of a record. Return None if there is none in it."""
+    http = None
+    if kind == "response":
+        with suppress(EOFError):  # the record is cut, which the caller reports
+            http = loader.load_http_headers(kind, address.lower(), record.raw_stream, record.length)
+    name, _, parameters = ((http or record.rec_headers).get_header("Content-Type") or "").partition(";")
+    name = name.strip().lower()
+    is_good = kind in _KINDS and (http is None or http.get_statuscode() == _FETCHED)
+    if not is_good or name not in (*_HTML, "text/plain"):
+        return None
+    data, fault = record.raw_stream.read(MOST_BYTES + 1), ""
+    try:
+        if record.rec_headers.get_header("WARC-Segment-Number") is not None:
+            raise Unreadable("it is only the first piece of a page, which continues in other records", "")
+        data = _unpacked(data, http.headers if http is not None else ())
+    except Unreadable as exc:
+        data, fault = b"", str(exc)
+    return Page(row, address, name in _HTML, _charset(parameters), data, fault)
+
+
+def _unpacked(data: bytes, headers: Sequence[tuple[str, str]]) -> bytes:
+    """Undo the codings of the body of a response, the last first. Raises Unreadable if one cannot be undone."""
+    fields = ("content-encoding", "transfer-encoding")
+    codings = [value for field in fields for name, value in headers if name.lower() == field]
+    for coding in reversed(",".join(codings).lower().split(",")):
+        if len(data) > MOST_BYTES:
+            break
+        data = _undone(coding.strip(), data) if data else data
+    if len(data) > MOST_BYTES:
+        raise too_large()
+    return data
+
+
+def _undone(coding: str, data: bytes) -> bytes:
+    """Undo one coding. A body that is text already was unpacked by the crawler, which left the header."""
+    why = "it is not known here"
+    try:
+        if coding in ("", "chunked"):
+            return _joined(data) if coding else data
+        if coding == "deflate":
+            return _inflated(data)
+        if coding in _PACKED:
+            found = bytearray()
+            with ByteStream("the body", file=io.BytesIO(data), codec=_PACKED[coding]) as stream:
+                while len(found) <= MOST_BYTES and (piece := stream.read(_PIECE)):
+                    found += piece
+            return bytes(found)
+    except (InputError, zlib.error) as exc:
+        why = str(exc.__cause__ or exc).partition(". ")[0]
+    if _CONTROL.search(data, 0, _LOOKED_AT) is None:
+        return data
+    raise Unreadable(f"it was sent in the coding {shown(coding)!r}, which cannot be undone: {why}", "Fetch it again.")
+
+
+def _joined(data: bytes) -> bytes:
+    """Join the chunks of a body. One without the size of a chunk in front was joined by the crawler already."""
+    pieces, at = [], 0
+    while (head := _CHUNK.match(data, at)) is not None:
+        size = int(head[1], 16)
+        if not size:
+            return b"".join(pieces)
+        at = head.end() + size
+        pieces.append(data[head.end() : at])
+    if not at:
+        return data
+    raise Unreadable("its body was sent in chunks, and ends in the middle of one", "Fetch it again.")
+
+
+def _inflated(data: bytes) -> bytes:
+    """Unpack a body in the coding ``deflate``, which servers send with the head of zlib and without."""
+    for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        inflater = zlib.decompressobj(wbits)
+        with suppress(zlib.error):
+            found = inflater.decompress(data, MOST_BYTES + 1)
+            if inflater.eof or len(found) > MOST_BYTES:
+                return found
+    raise zlib.error("the data are damaged, or end too soon")
 
 
 def _charset(parameters: str) -> str | None:
