@@ -28,6 +28,7 @@ from neardup.inputs.documents import MOST_BYTES
 from neardup.inputs.documents.pool import shared_readers
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import FORMATS, archive_codec, bare_suffix, stored_codec
+from neardup.inputs.packed import Borrowed
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task, oversized, sized
 from neardup.inputs.stream import ByteStream, open_whole, size_of
 from neardup.inputs.walk import InputFile
@@ -216,33 +217,17 @@ class Archive:
             ) from exc
 
 
-class _Counted:
+class _Counted(Borrowed):
     """The file of a member, whose bytes count for its archive."""
 
-    closed = False
-
-    def __init__(self, raw: Any, archive: Archive) -> None:
-        self._raw, self._archive, self._told = raw, archive, 0
+    def __init__(self, file: Any, archive: Archive) -> None:
+        super().__init__(file)
+        self._archive = archive
 
     def read(self, size: int = -1) -> bytes:
-        piece: bytes = self._raw.read(size)
+        piece = super().read(size)
         self._archive.count(len(piece))
-        self._told += len(piece)
         return piece
-
-    def readinto(self, view: memoryview) -> int:
-        piece = self.read(min(len(view), 1 << 20))
-        view[: len(piece)] = piece
-        return len(piece)
-
-    def tell(self) -> int:
-        return self._told
-
-    def flush(self) -> None:
-        """Nothing is ever written."""
-
-    def close(self) -> None:
-        """Its archive closes it."""
 
 
 class _Archived(Source):

@@ -16,9 +16,9 @@ from typing import Any
 from neardup.errors import InputError, MissingDependency
 
 _PACKED = 1 << 18
-"""Bytes of gzip that are read at a time."""
+"""Bytes that are read at a time."""
 _UNPACKED = 1 << 20
-"""Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
+"""Bytes that are unpacked at a time: Python's libraries make an object of them."""
 _WITH_GZIP_HEADER = 31
 _XZ_MEMORY = 256 << 20
 """Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
@@ -29,30 +29,47 @@ _ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 _MOST_DICTIONARY = 128 << 20
 
 
-class Rest:
-    """The bytes of a file behind some that were read from it, with those in front."""
+class Borrowed:
+    """A file that somebody else closes, read from its beginning on."""
 
     closed = False
 
-    def __init__(self, head: bytes, rest: Any, *, is_kept: bool) -> None:
-        """Take over the file ``rest``; with ``is_kept``, somebody else closes it."""
-        self._head, self._rest, self._told, self._is_kept = head, rest, 0, is_kept
+    def __init__(self, file: Any) -> None:
+        self._file, self._told = file, 0
 
-    def read(self, size: int) -> bytes:
-        piece, self._head = self._head[:size], self._head[size:]
-        piece = piece or self._rest.read(size)
+    def read(self, size: int = -1) -> bytes:
+        piece: bytes = self._file.read(size)
         self._told += len(piece)
         return piece
+
+    def readinto(self, view: memoryview) -> int:
+        piece = self.read(min(len(view), _UNPACKED))
+        view[: len(piece)] = piece
+        return len(piece)
 
     def tell(self) -> int:
         return self._told
 
-    def close(self) -> None:
-        if not self._is_kept:
-            self._rest.close()
-
     def flush(self) -> None:
         """Nothing is ever written."""
+
+    def close(self) -> None:
+        """Its owner closes it."""
+
+
+class Rest(Borrowed):
+    """The bytes of a file after some that were read from it, with those in front."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        super().__init__(file)
+        self._head = head
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._head:
+            return super().read(size)
+        piece, self._head = self._head[:size], self._head[size:]
+        self._told += len(piece)
+        return piece
 
 
 class ByArrow:
@@ -89,14 +106,16 @@ class ByArrow:
         self._source.close()
 
 
-class _ByPieces:
-    """Packed data of which a piece at a time is read and unpacked."""
+class _ByDecoder:
+    """Packed data of any number of streams, each unpacked by a new decompressor of Python's libraries."""
 
-    def __init__(self, file: Any, name: str, _: str) -> None:
-        self._file = file
-        self._name = name
+    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any]) -> None:
+        """``new`` makes the decompressor of a stream."""
+        self._file, self._name, self._codec, self._new = file, name, codec, new
         self._rest = b""
-        """What was read and is not yet unpacked."""
+        """Bytes that were read and are not yet unpacked."""
+        self._decoder: Any = None
+        """None between two streams."""
         self.stored = 0
 
     def _more(self) -> bool:
@@ -107,83 +126,6 @@ class _ByPieces:
 
     def close(self) -> None:
         self._file.close()
-
-
-class Gzip(_ByPieces):
-    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
-
-    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
-    """
-
-    def __init__(self, file: Any, name: str, codec: str) -> None:
-        super().__init__(file, name, codec)
-        self._inflater: Any = None
-        """None between two members."""
-        self._members = 0
-
-    def readinto(self, view: memoryview, /) -> int:
-        while True:
-            if not self._rest and not self._more():
-                if self._inflater is not None:
-                    raise OSError("the gzip data ends too soon")
-                if not self._members:
-                    raise _empty(self._name, "gzip")
-                return 0
-            if self._inflater is None and not self._begin():
-                return 0
-            try:
-                piece = self._inflater.decompress(self._rest, min(len(view), _UNPACKED))
-            except zlib.error as exc:
-                raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
-            self._rest = self._inflater.unconsumed_tail
-            if self._inflater.eof:
-                self._rest = self._inflater.unused_data
-                self._inflater = None
-            if piece:
-                view[: len(piece)] = piece
-                return len(piece)
-
-    def _begin(self) -> bool:
-        """Begin a member; False when there is none and the file has ended as it may."""
-        if self._members and self._rest[0] == 0:
-            return self._pass_zeros()
-        if len(self._rest) == 1:
-            self._more()
-        if not self._rest.startswith(b"\x1f\x8b"):
-            if self._members:
-                raise self._trailing()
-            raise InputError(
-                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
-                "suffix if it is not compressed."
-            )
-        self._inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
-        self._members += 1
-        return True
-
-    def _pass_zeros(self) -> bool:
-        while True:
-            if self._rest.strip(b"\0"):
-                raise self._trailing()
-            self._rest = b""
-            if not self._more():
-                return False
-
-    def _trailing(self) -> InputError:
-        return InputError(
-            f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
-            "stored bytes), so a part of it may be missing. Fetch the file again."
-        )
-
-
-class _ByDecoder(_ByPieces):
-    """Packed data of any number of streams, each unpacked by a new decompressor of Python's libraries."""
-
-    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any]) -> None:
-        """``new`` makes the decompressor of a stream."""
-        super().__init__(file, name, codec)
-        self._codec, self._new = codec, new
-        self._decoder: Any = None
-        """None between two streams."""
 
     def readinto(self, view: memoryview, /) -> int:
         while True:
@@ -210,11 +152,64 @@ class _ByDecoder(_ByPieces):
         rest, self._rest = self._rest, b""
         try:
             piece: bytes = self._decoder.decompress(rest, most)
-        except Exception as exc:  # LZMAError, ZstdError: each library has one of its own
-            raise OSError(str(exc)) from exc
+        except Exception as exc:  # zlib.error, LZMAError, ZstdError: each library has one of its own
+            raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
         if self._decoder.eof:
             self._rest, self._decoder = self._decoder.unused_data, None
         return piece
+
+
+class _Inflater:
+    """zlib's decompressor, with the methods of Python's other ones."""
+
+    def __init__(self, wbits: int) -> None:
+        self._zlib: Any = zlib.decompressobj(wbits)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._zlib.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._zlib.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._zlib.unused_data)
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        return bytes(self._zlib.decompress(self._zlib.unconsumed_tail + data, most))
+
+
+class Gzip(_ByDecoder):
+    """gzip data, member by member, with zeros after them, as a tape leaves them.
+
+    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
+    """
+
+    def __init__(self, file: Any, name: str, codec: str) -> None:
+        super().__init__(file, name, codec, partial(_Inflater, _WITH_GZIP_HEADER))
+        self._members = 0
+
+    def _begin(self) -> bool:
+        if self._members:
+            self._rest = self._rest.lstrip(b"\0")
+            if not self._rest:
+                return False
+        if len(self._rest) == 1:
+            self._more()
+        if not self._rest.startswith(b"\x1f\x8b"):
+            if self._members:
+                raise InputError(
+                    f"{self._name} has bytes behind the end of its gzip data that are none (within the first "
+                    f"{self.stored:,} stored bytes), so a part of it may be missing. Fetch the file again."
+                )
+            raise InputError(
+                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
+                "suffix if it is not compressed."
+            )
+        self._members += 1
+        return super()._begin()
 
 
 class Xz(_ByDecoder):
@@ -241,6 +236,13 @@ def _bz2(file: Any, name: str, codec: str) -> _ByDecoder:
     return _ByDecoder(file, name, codec, bz2.BZ2Decompressor)
 
 
+def _deflate(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open what HTTP calls deflate, which servers send with the two bytes of zlib in front and without."""
+    head = _taken(file, 2)
+    wbits = zlib.MAX_WBITS if head[:1] and head[0] % 16 == zlib.DEFLATED else -zlib.MAX_WBITS
+    return _ByDecoder(Rest(head, file), name, codec, partial(_Inflater, wbits))
+
+
 def _zstd(file: Any, name: str, codec: str) -> _ByDecoder | ByArrow:
     """Open zstd data: with pyarrow, which is faster but takes no dictionary, unless the data begin with one."""
     head = _taken(file, len(ZSTD_DICTIONARY))
@@ -254,7 +256,7 @@ def _zstd(file: Any, name: str, codec: str) -> _ByDecoder | ByArrow:
     if isinstance(file, io.FileIO) and file.seekable():
         file.seek(-len(head), io.SEEK_CUR)
         return ByArrow(file, name, codec)
-    return ByArrow(Rest(head, file, is_kept=False), name, codec)
+    return ByArrow(Rest(head, file), name, codec)
 
 
 def _dictionary(file: Any, zstd: Any) -> Any:
@@ -281,13 +283,14 @@ def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
 
 
-CODECS: dict[str, Callable[[Any, str, str], Gzip | _ByDecoder | ByArrow]] = {
+CODECS: dict[str, Callable[[Any, str, str], _ByDecoder | ByArrow]] = {
     "gzip": Gzip,
     "xz": Xz,
     "bz2": _bz2,
     "zstd": _zstd,
     "lz4": ByArrow,
     "brotli": ByArrow,
+    "deflate": _deflate,
 }
 """What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
 one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""

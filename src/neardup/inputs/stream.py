@@ -102,6 +102,7 @@ class ByteStream:
         """Close the file; standard input is left open."""
         if self.name != "-":
             self._source.close()
+            self._file.close()
 
     def _fill(self, view: memoryview) -> int:
         done = 0
@@ -116,10 +117,14 @@ class ByteStream:
         return done
 
     def _unpack(self, file: Any, codec: str | None) -> None:
-        self._source = file
+        self._source = self._file = file
         codec = codec or stored_codec(self.name)
         if codec is not None:
-            self._source = self._packed = CODECS[codec](file, self.name, codec)
+            try:
+                self._source = self._packed = CODECS[codec](file, self.name, codec)
+            except BaseException:
+                file.close()
+                raise
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -129,7 +134,7 @@ class ByteStream:
         head = self.peek()
         for magic, codec in MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = CODECS[codec](Rest(head, source, is_kept=True), "standard input", codec)
+                self._source = self._packed = CODECS[codec](Rest(head, source), "standard input", codec)
                 self._ahead = b""
 
     @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,7 +38,7 @@ _ABOUT = ("warcinfo", "request", "metadata")
 """Records that are about these, and are not counted."""
 _FETCHED = "200"
 _MAGIC = b"WARC/"
-_PACKED = {"gzip": "gzip", "x-gzip": "gzip", "br": "brotli", "zstd": "zstd"}
+_PACKED = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "brotli", "zstd": "zstd"}
 """What unpacks the body of a response, by the name of its coding in HTTP."""
 _CHUNK = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
@@ -205,15 +204,13 @@ def _undone(coding: str, data: bytes) -> bytes:
     try:
         if coding in ("", "chunked"):
             return _joined(data) if coding else data
-        if coding == "deflate":
-            return _inflated(data)
         if coding in _PACKED:
             found = bytearray()
             with ByteStream("the body", file=io.BytesIO(data), codec=_PACKED[coding]) as stream:
                 while len(found) <= MOST_BYTES and (piece := stream.read(_PIECE)):
                     found += piece
             return bytes(found)
-    except (InputError, zlib.error) as exc:
+    except InputError as exc:
         why = str(exc.__cause__ or exc).partition(". ")[0]
     if _CONTROL.search(data, 0, _LOOKED_AT) is None:
         return data
@@ -232,17 +229,6 @@ def _joined(data: bytes) -> bytes:
     if not at:
         return data
     raise Unreadable("its body was sent in chunks, and ends in the middle of one", "Fetch it again.")
-
-
-def _inflated(data: bytes) -> bytes:
-    """Unpack a body in the coding ``deflate``, which servers send with the head of zlib and without."""
-    for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
-        inflater = zlib.decompressobj(wbits)
-        with suppress(zlib.error):
-            found = inflater.decompress(data, MOST_BYTES + 1)
-            if inflater.eof or len(found) > MOST_BYTES:
-                return found
-    raise zlib.error("the data are damaged, or end too soon")
 
 
 def _charset(parameters: str) -> str | None:
