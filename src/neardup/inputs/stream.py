@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.inputs.addresses import is_remote, near_files
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.packed import CODECS, ZSTD_DICTIONARY, Rest
@@ -155,6 +155,26 @@ class ByteStream:
             else:
                 message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
             raise InputError(message) from exc
+
+
+@contextmanager
+def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure: str) -> Iterator[None]:
+    """Turn what a library says about a file into InputError; ``kind`` is such as "an archive"."""
+    try:
+        yield
+    except (NeardupError, MemoryError):
+        raise
+    except FileNotFoundError as exc:
+        raise InputError(f"{name} does not exist. Check the path.") from exc
+    except PermissionError as exc:
+        raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
+    except errors as exc:
+        raise InputError(f"{name} cannot be read as {kind}: {first_line(exc)}. {cure}") from exc
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, in one line of at most 300 characters without a full stop."""
+    return (str(error).splitlines() or [""])[0].rstrip(". ")[:300] or type(error).__name__
 
 
 def open_at(name: str, first: int = 0) -> Any:

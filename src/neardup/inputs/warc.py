@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import strings
-from neardup.errors import InputError, MissingDependency, NeardupError
+from neardup.errors import InputError, MissingDependency
 from neardup.inputs.batches import undecodable
 from neardup.inputs.documents import MOST_BYTES, Unreadable, too_large
 from neardup.inputs.documents.pool import Readers, shared_readers
@@ -27,7 +27,7 @@ from neardup.inputs.formats import text_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.source import BATCH_BYTES, Faults, Source, Task, sized
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, explained_as
 from neardup.shown import shown, shown_path
 from neardup.types import Batch, Documents
 
@@ -240,17 +240,10 @@ def _charset(parameters: str) -> str | None:
         return None
 
 
-@contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explained(name: str) -> AbstractContextManager[None]:
     """Turn what warcio says about a file into InputError with the cure."""
     if find_spec("warcio") is None:
         raise MissingDependency(f"{name}: reading web archives needs warcio: pip install 'neardup[warc]'")
     from warcio.exceptions import ArchiveLoadFailed
 
-    try:
-        yield
-    except NeardupError:
-        raise
-    except (ArchiveLoadFailed, EOFError, ValueError, OSError) as exc:
-        what: Any = (str(exc).splitlines() or [""])[0][:100].rstrip(".") or type(exc).__name__
-        raise InputError(f"{name} cannot be read as WARC: {what}. Fetch it again.") from exc
+    return explained_as("WARC", name, (ArchiveLoadFailed, EOFError, ValueError, OSError), "Fetch it or write it again.")
