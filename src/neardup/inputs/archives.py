@@ -121,13 +121,9 @@ class Archive:
             yield stream
 
     def stored(self, member: Member, most: int) -> bytes:
-        """The bytes of a member as they are, ``most`` of them."""
-        pieces = []
+        """Read the bytes of a member as they are, at most ``most``."""
         with self._raw(member) as raw:
-            while most > 0 and (piece := raw.read(min(most, _PIECE))):
-                pieces.append(piece)
-                most -= len(piece)
-        return b"".join(pieces)
+            return raw.read(min(most, member.size))
 
     @contextmanager
     def _raw(self, member: Member) -> Iterator[_Counted]:

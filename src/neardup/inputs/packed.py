@@ -129,7 +129,7 @@ class _ByDecoder:
 
     def readinto(self, view: memoryview, /) -> int:
         while True:
-            needs_more = self._decoder is None or self._decoder.needs_input
+            needs_more = self._decoder is None or getattr(self._decoder, "needs_input", True)
             if needs_more and not self._rest and not self._more():
                 if self._decoder is not None:
                     raise OSError(f"the {self._codec} data ends too soon")
@@ -149,36 +149,14 @@ class _ByDecoder:
         return True
 
     def _unpacked(self, most: int) -> bytes:
-        rest, self._rest = self._rest, b""
         try:
-            piece: bytes = self._decoder.decompress(rest, most)
+            piece: bytes = self._decoder.decompress(self._rest, most)
         except Exception as exc:  # zlib.error, LZMAError, ZstdError: each library has one of its own
             raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
+        self._rest = getattr(self._decoder, "unconsumed_tail", b"")  # only that of zlib keeps nothing itself
         if self._decoder.eof:
             self._rest, self._decoder = self._decoder.unused_data, None
         return piece
-
-
-class _Inflater:
-    """zlib's decompressor, with the methods of Python's other ones."""
-
-    def __init__(self, wbits: int) -> None:
-        self._zlib: Any = zlib.decompressobj(wbits)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._zlib.unconsumed_tail
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._zlib.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._zlib.unused_data)
-
-    def decompress(self, data: bytes, most: int) -> bytes:
-        return bytes(self._zlib.decompress(self._zlib.unconsumed_tail + data, most))
 
 
 class Gzip(_ByDecoder):
@@ -188,7 +166,7 @@ class Gzip(_ByDecoder):
     """
 
     def __init__(self, file: Any, name: str, codec: str) -> None:
-        super().__init__(file, name, codec, partial(_Inflater, _WITH_GZIP_HEADER))
+        super().__init__(file, name, codec, partial(zlib.decompressobj, _WITH_GZIP_HEADER))
         self._members = 0
 
     def _begin(self) -> bool:
@@ -240,7 +218,7 @@ def _deflate(file: Any, name: str, codec: str) -> _ByDecoder:
     """Open what HTTP calls deflate, which servers send with the two bytes of zlib in front and without."""
     head = _taken(file, 2)
     wbits = zlib.MAX_WBITS if head[:1] and head[0] % 16 == zlib.DEFLATED else -zlib.MAX_WBITS
-    return _ByDecoder(Rest(head, file), name, codec, partial(_Inflater, wbits))
+    return _ByDecoder(Rest(head, file), name, codec, partial(zlib.decompressobj, wbits))
 
 
 def _zstd(file: Any, name: str, codec: str) -> _ByDecoder | ByArrow:

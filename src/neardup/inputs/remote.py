@@ -1,8 +1,8 @@
 """What is at an address, read where it is: looked at, listed, streamed with pieces fetched ahead, or kept in a file.
 
 A name is fetched by ranges, several at a time, since one request is answered slowly and many are answered at once. An
-object that is replaced while it is read would give bytes of both; so its tag (ETag, or time of change) is compared when
-the last were read.
+object that is replaced while it is read would give bytes of both; so its tag (ETag, or time of change) is compared
+after the last bytes were read. That is done for the smallest, too, since the size and the bytes take two requests.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _FIRST = 1 << 20
 _FETCHERS = 16
 """Requests of this process at a time."""
 _CANNOT = "cannot be read"
+_UNWRITTEN = b"\xc1", b"\x3e"
+"""What the last byte of a buffer is before it is filled, by attempts. The first is in no text of UTF-8."""
 
 
 class Facts(NamedTuple):
@@ -183,25 +185,45 @@ class RemoteFile:
         """Raises InputError where it cannot be opened."""
         self.address = address
         with explained(address, _CANNOT, InputError):
-            self.file, self.facts = _opened(address)
+            file, self.facts = _opened(address)
+        self._free = deque([file])
 
     @property
     def size(self) -> int:
         return self.facts.size
 
-    def range(self, start: int, size: int) -> Any:
-        """A buffer of the bytes of a range. InputChanged where the object is no longer the same."""
+    def range(self, start: int, size: int) -> bytearray:
+        """Read the bytes of a range. Raises InputChanged if the object is no longer the same.
+
+        The client of S3 says that it got all that it asked for, however short the answer was. So this looks whether
+        the last byte was written, a second time if the object may have just the byte that stood there.
+        """
+        data = bytearray(size)
+        for last in _UNWRITTEN:
+            data[-1:] = last
+            try:
+                got = self._fill(data, start)
+            except Exception as exc:  # what went wrong is less than what became of the object
+                self.check()
+                raise InputError(told(self.address, _CANNOT, exc)) from exc
+            if got == size and data[-1:] != last:
+                return data
+        self.check()
+        raise InputError(
+            f"{shown_path(self.address)} gave fewer than the {size:,} bytes from {start:,} on. Run again; if that does "
+            "not help, look for a proxy or a gateway that answers in its place."
+        )
+
+    def _fill(self, data: bytearray, start: int) -> int:
+        """Read into a buffer, by a file of its own for each request under way. Return how many bytes were read."""
         try:
-            data = self.file.read_at(size, start)
-        except Exception as exc:  # what went wrong is less than what became of the object
-            self.check()
-            raise InputError(told(self.address, _CANNOT, exc)) from exc
-        if len(data) != size:
-            self.check()
-            raise InputError(
-                f"{shown_path(self.address)} gave {len(data):,} of {size:,} bytes from {start:,} on. Run again."
-            )
-        return data
+            file = self._free.pop()
+        except IndexError:
+            file = _opened(self.address)[0]
+        file.seek(start)
+        got = int(file.readinto(data))
+        self._free.append(file)
+        return got
 
     def check(self) -> None:
         """Raise InputChanged unless the object is still what it was."""
@@ -248,7 +270,7 @@ class RemoteStream(io.RawIOBase):
         self._pieces: deque[Future[Any]] = deque()
         self._piece = memoryview(b"")
         self._is_first = True
-        self._is_whole = self._file.size - self._asked <= _FIRST
+        self._is_checked = False
 
     def readable(self) -> bool:
         return True
@@ -276,9 +298,9 @@ class RemoteStream(io.RawIOBase):
             if not is_first:  # after which it is not known yet whether more is wanted
                 self._ask()
             return True
-        if not self._is_whole:  # what came in one answer is of one object
+        if not self._is_checked:
             self._file.check()
-            self._is_whole = True
+            self._is_checked = True
         return False
 
     def _ask(self) -> None:

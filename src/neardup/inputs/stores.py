@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from neardup.errors import MissingDependency, NeardupError
-from neardup.inputs.addresses import BY_FSSPEC, check_address, scheme_of, settings_of
+from neardup.inputs.addresses import BY_FSSPEC, check_address, check_parts, scheme_of, settings_of
 
 _OBJECTS = ("s3", "gs")
 _GIVES_UP = "?retry_limit_seconds=30"
@@ -58,7 +58,8 @@ class Store:
     """Whether an object is seen only when all of it is there: it then needs no other name while it is written."""
 
     def path(self, address: str) -> str:
-        """What the file system calls the thing at an address."""
+        """Return what the file system calls the thing at an address. Raises InputError as ``check_parts``."""
+        check_parts(address)
         name = address.partition("://")[2].partition("/")[2]
         return f"{self.base.rstrip('/')}/{name}" if name else self.base
 
