@@ -29,6 +29,8 @@ _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
 _DICTIONARY, _RECORDS = 2, 3
 _CONTINUED = 0xFFFFFFFF
+_LOOKED_AT = 1 << 12
+"""Bytes after the end of a stream that must be zeros. A stream that was appended begins there."""
 _WITH_THREE = (
     *(pat.is_string, pat.is_binary, pat.is_large_string, pat.is_large_binary),
     *(pat.is_list_view, pat.is_large_list_view),
@@ -107,10 +109,12 @@ def ipc_batches(
     """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
 
     ``data``: pyarrow buffer of all of it; ``part``: the batches of a file that are wanted alone. Raises ArrowException
-    when it is damaged, TooLarge when a dictionary cannot be held.
+    when it is damaged, TooLarge when a dictionary cannot be held, InputError when a stream has no end marker.
     """
     columns = chosen.places
     messages = messages_of(data, is_file=is_file, schema=schema, columns=columns, part=part)
+    if not is_file:
+        _check_end(data, name)
     check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
     records = [message for message in messages if message.is_records]
     doomed = [message for message in records if message.unpacked > limit.whole]
@@ -217,14 +221,27 @@ class _Joined:
         """Nothing is open."""
 
 
+def _check_end(data: Any, name: str) -> None:
+    """Raise InputError if a stream has no end marker. The format allows that, but a cut stream looks like it too."""
+    *_, (_, _, end) = _of_stream(data)
+    if end == len(data):
+        raise InputError(
+            f"{name} is an Arrow stream without an end marker, so batches may be missing. Write it again and close the "
+            r"writer. If you know that it is whole, add the marker: printf '\377\377\377\377\0\0\0\0' >> FILE"
+        )
+
+
 def _of_stream(data: Any) -> Iterator[tuple[int, int, int]]:
     """Start, begin of the body and end of each message."""
     at = 0
-    while at + 8 <= len(data):
-        size, head = struct.unpack_from("<iI", data[at : at + 8].to_pybytes())[0], 4
-        if size == -1:
-            size, head = struct.unpack_from("<i", data[at + 4 : at + 8].to_pybytes())[0], 8
-        if size <= 0:
+    while at < len(data):
+        marker, head = data[at : at + 4].to_pybytes(), 4
+        if marker == _CONTINUED.to_bytes(4, "little"):
+            marker, head = data[at + 4 : at + 8].to_pybytes(), 8
+        (size,) = struct.unpack("<i", marker)
+        if size == 0:
+            if data[at + head : at + head + _LOOKED_AT].to_pybytes().strip(b"\0"):
+                raise IndexError("more follows the end of the stream")
             return
         body = at + head + size
         metadata = data[at + head : body].to_pybytes()
