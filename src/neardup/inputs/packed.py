@@ -22,7 +22,6 @@ _UNPACKED = 1 << 20
 _WITH_GZIP_HEADER = 31
 _XZ_MEMORY = 256 << 20
 """Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
-_XZ_WORD = 4
 ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
 """How zstd data begin that have their dictionary in front, as the format of ``.warc.zst`` wants it."""
 _ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
@@ -109,14 +108,14 @@ class ByArrow:
 class _ByDecoder:
     """Packed data of any number of streams, each unpacked by a new decompressor of Python's libraries."""
 
-    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any]) -> None:
-        """``new`` makes the decompressor of a stream."""
-        self._file, self._name, self._codec, self._new = file, name, codec, new
+    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any], magic: bytes = b"") -> None:
+        """``new`` makes the decompressor of a stream, which begins with ``magic``."""
+        self._file, self._name, self._codec, self._new, self._magic = file, name, codec, new, magic
         self._rest = b""
         """Bytes that were read and are not yet unpacked."""
         self._decoder: Any = None
         """None between two streams."""
-        self.stored = 0
+        self._streams = self.stored = 0
 
     def _more(self) -> bool:
         piece = self._file.read(_PACKED)
@@ -144,8 +143,25 @@ class _ByDecoder:
                 return len(piece)
 
     def _begin(self) -> bool:
-        """Begin a stream; False if there was nothing but padding."""
+        """Begin a stream; False if only zeros follow the last one: tapes leave them, and xz may pad with them."""
+        if self._streams:
+            self._rest = self._rest.lstrip(b"\0")
+        if not self._rest:
+            return False
+        if len(self._rest) < len(self._magic):
+            self._more()
+        if not self._rest.startswith(self._magic):
+            if self._streams:
+                raise InputError(
+                    f"{self._name} has bytes after the end of its {self._codec} data (within the first "
+                    f"{self.stored:,} stored bytes), so a part of it may be missing. Fetch the file again."
+                )
+            raise InputError(
+                f"{self._name} is no {self._codec} file: it does not begin as one. Fetch the file again, or name it "
+                "without the suffix if it is not compressed."
+            )
         self._decoder = self._new()
+        self._streams += 1
         return True
 
     def _unpacked(self, most: int) -> bytes:
@@ -159,59 +175,23 @@ class _ByDecoder:
         return piece
 
 
-class Gzip(_ByDecoder):
-    """gzip data, member by member, with zeros after them, as a tape leaves them.
-
-    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
-    """
-
-    def __init__(self, file: Any, name: str, codec: str) -> None:
-        super().__init__(file, name, codec, partial(zlib.decompressobj, _WITH_GZIP_HEADER))
-        self._members = 0
-
-    def _begin(self) -> bool:
-        if self._members:
-            self._rest = self._rest.lstrip(b"\0")
-            if not self._rest:
-                return False
-        if len(self._rest) == 1:
-            self._more()
-        if not self._rest.startswith(b"\x1f\x8b"):
-            if self._members:
-                raise InputError(
-                    f"{self._name} has bytes behind the end of its gzip data that are none (within the first "
-                    f"{self.stored:,} stored bytes), so a part of it may be missing. Fetch the file again."
-                )
-            raise InputError(
-                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
-                "suffix if it is not compressed."
-            )
-        self._members += 1
-        return super()._begin()
-
-
-class Xz(_ByDecoder):
-    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
-
-    def __init__(self, file: Any, name: str, codec: str) -> None:
-        import lzma
-
-        super().__init__(file, name, codec, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))
-
-    def _begin(self) -> bool:
-        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
-        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
-            self._rest = b""
-            return False
-        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
-        return super()._begin()
+def _gzip(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open gzip data. Python's zlib is as fast as pyarrow's, and tells where a member ends."""
+    return _ByDecoder(file, name, codec, partial(zlib.decompressobj, _WITH_GZIP_HEADER), b"\x1f\x8b")
 
 
 def _bz2(file: Any, name: str, codec: str) -> _ByDecoder:
     """Open bzip2 data. pyarrow would fail at an empty stream between two others."""
     import bz2
 
-    return _ByDecoder(file, name, codec, bz2.BZ2Decompressor)
+    return _ByDecoder(file, name, codec, bz2.BZ2Decompressor, b"BZh")
+
+
+def _xz(file: Any, name: str, codec: str) -> _ByDecoder:
+    import lzma
+
+    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    return _ByDecoder(file, name, codec, new, b"\xfd7zXZ\0")
 
 
 def _deflate(file: Any, name: str, codec: str) -> _ByDecoder:
@@ -241,6 +221,8 @@ def _dictionary(file: Any, zstd: Any) -> Any:
     """Read the dictionary that is in front of zstd data. Raises OSError if it is damaged."""
     size = int.from_bytes(_taken(file, 4), "little")
     data = _taken(file, min(size, _MOST_DICTIONARY))
+    if len(data) < size:
+        raise OSError("its dictionary is cut short")
     try:
         if data.startswith(_ZSTD_FRAME):
             data = zstd.ZstdDecompressor().decompress(data, _MOST_DICTIONARY)
@@ -262,8 +244,8 @@ def _empty(name: str, codec: str) -> InputError:
 
 
 CODECS: dict[str, Callable[[Any, str, str], _ByDecoder | ByArrow]] = {
-    "gzip": Gzip,
-    "xz": Xz,
+    "gzip": _gzip,
+    "xz": _xz,
     "bz2": _bz2,
     "zstd": _zstd,
     "lz4": ByArrow,

@@ -173,8 +173,8 @@ def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error says, in one line of at most 300 characters without a full stop."""
-    return (str(error).splitlines() or [""])[0].rstrip(". ")[:300] or type(error).__name__
+    """Return what an error says, in one line of at most 500 characters without a full stop."""
+    return (str(error).splitlines() or [""])[0].rstrip(". ")[:500] or type(error).__name__
 
 
 def open_at(name: str, first: int = 0) -> Any:

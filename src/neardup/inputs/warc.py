@@ -44,8 +44,7 @@ _CHUNK = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 """Bytes that packed data have soon and that texts do not have."""
 _LOOKED_AT = 4096
-_PIECE = 1 << 16
-_PAGE_BYTES = 64 << 10
+_PIECE = _PAGE_BYTES = 64 << 10
 """What a page counts for beside its bytes when batches are cut."""
 
 
@@ -205,11 +204,11 @@ def _undone(coding: str, data: bytes) -> bytes:
         if coding in ("", "chunked"):
             return _joined(data) if coding else data
         if coding in _PACKED:
-            found = bytearray()
             with ByteStream("the body", file=io.BytesIO(data), codec=_PACKED[coding]) as stream:
+                found = bytearray()
                 while len(found) <= MOST_BYTES and (piece := stream.read(_PIECE)):
                     found += piece
-            return bytes(found)
+                return bytes(found)
     except InputError as exc:
         why = str(exc.__cause__ or exc).partition(". ")[0]
     if _CONTROL.search(data, 0, _LOOKED_AT) is None:
