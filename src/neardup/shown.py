@@ -238,3 +238,8 @@ def percent(part: int, whole: int) -> str:
     if share < 0.1:
         return "< 0.1 %"
     return "> 99.9 %" if share > 99.9 else f"{share:.1f} %"
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line of at most 500 characters without a full stop."""
+    return (str(error).splitlines() or [""])[0].rstrip(". ")[:500] or type(error).__name__

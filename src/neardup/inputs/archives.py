@@ -209,7 +209,7 @@ class Archive:
         self._tar.members = []  # type: ignore[attr-defined] # it keeps all that it has seen
         self._at += 1
         self._is_read = False
-        while self._entry is None and (piece := self._tar.fileobj.read(_PIECE)):  # type: ignore[union-attr]
+        while self._entry is None and (piece := self._tar.fileobj.read(_PIECE)):
             self.count(len(piece))
             if piece.strip(b"\0"):
                 why = "more bytes follow the zeros that end it, as in several archives joined (tar --ignore-zeros)"
@@ -229,7 +229,7 @@ class _Head(tarfile.TarInfo):
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
             found = super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # a block of zeros, with which a tar ends
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined] # a block of zeros, with which a tar ends
             raise
         except tarfile.HeaderError as exc:
             raise tarfile.ReadError(f"{exc} at the byte {archive.offset:,}, where a member or its end is due") from exc

@@ -21,7 +21,7 @@ import pyarrow.fs as pafs
 
 from neardup.errors import MissingDependency, NeardupError
 from neardup.inputs.addresses import BY_FSSPEC, check_address, check_parts, scheme_of, settings_of
-from neardup.inputs.stream import first_line
+from neardup.shown import first_line
 
 _OBJECTS = ("s3", "gs")
 _GIVES_UP = "?retry_limit_seconds=30"

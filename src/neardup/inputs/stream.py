@@ -18,6 +18,7 @@ from neardup.errors import InputError, NeardupError
 from neardup.inputs.addresses import is_remote, near_files
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.packed import CODECS, ZSTD_DICTIONARY, Rest
+from neardup.shown import first_line
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -170,11 +171,6 @@ def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure
         raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
     except errors as exc:
         raise InputError(f"{name} cannot be read as {kind}: {first_line(exc)}. {cure}") from exc
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line of at most 500 characters without a full stop."""
-    return (str(error).splitlines() or [""])[0].rstrip(". ")[:500] or type(error).__name__
 
 
 def open_at(name: str, first: int = 0) -> Any:

@@ -218,7 +218,8 @@ def _undone(coding: str, data: bytes) -> bytes:
 
 def _joined(data: bytes) -> bytes:
     """Join the chunks of a body. One without the size of a chunk in front was joined by the crawler already."""
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     while (head := _CHUNK.match(data, at)) is not None:
         size = int(head[1], 16)
         if not size:
