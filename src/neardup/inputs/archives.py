@@ -276,11 +276,10 @@ class MemberSource(_Archived):
     @property
     def passed(self) -> Sequence[Any]:
         """As of the source that it was read by."""
-        if self._read is None:
-            with self.archive.opened(self.member) as stream:
-                self._read = self._inner(stream)
-                return self._read.passed
-        return self._read.passed
+        if self._read is not None:
+            return self._read.passed
+        with self.archive.opened(self.member) as stream:
+            return self._inner(stream).passed
 
     def tasks(self) -> Iterator[Task]:
         with self.archive.opened(self.member) as stream:

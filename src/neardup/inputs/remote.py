@@ -258,25 +258,32 @@ class RemoteFile:
                 future.cancel()
 
 
-class RemoteStream(io.RawIOBase):
-    """The bytes of an object from a place on, fetched ahead. Close it before its end when no more is wanted."""
+class _Reading(io.RawIOBase):
+    """An object that is read as a file."""
 
-    def __init__(self, address: str, first: int = 0) -> None:
-        """Raises InputError where there is no such object, or it cannot be read."""
+    def __init__(self, remote: RemoteFile, first: int = 0) -> None:
         super().__init__()
-        self._file = RemoteFile(address)
-        self._asked = min(first, self._file.size)
-        self._told = self._asked
-        self._pieces: deque[Future[Any]] = deque()
-        self._piece = memoryview(b"")
-        self._is_first = True
-        self._is_checked = False
+        self._file = remote
+        self._at = min(first, remote.size)
 
     def readable(self) -> bool:
         return True
 
     def tell(self) -> int:
-        return self._told
+        return self._at
+
+
+class RemoteStream(_Reading):
+    """The bytes of an object from a place on, fetched ahead. Close it before its end when no more is wanted."""
+
+    def __init__(self, address: str, first: int = 0) -> None:
+        """Raises InputError where there is no such object, or it cannot be read."""
+        super().__init__(RemoteFile(address), first)
+        self._asked = self._at
+        self._pieces: deque[Future[Any]] = deque()
+        self._piece = memoryview(b"")
+        self._is_first = True
+        self._is_checked = False
 
     def readinto(self, view: Any, /) -> int:
         """Fill ``view``, with fewer bytes only where a piece ends."""
@@ -286,7 +293,7 @@ class RemoteStream(io.RawIOBase):
         size = min(len(into), len(self._piece))
         into[:size] = self._piece[:size]
         self._piece = self._piece[size:]
-        self._told += size
+        self._at += size
         return size
 
     def _next(self) -> bool:
@@ -317,32 +324,21 @@ class RemoteStream(io.RawIOBase):
         super().close()
 
 
-class _Searched(io.RawIOBase):
+class _Searched(_Reading):
     """An object that is read here and there: a request each time."""
-
-    def __init__(self, remote: RemoteFile) -> None:
-        super().__init__()
-        self._remote = remote
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._remote.size}[whence]
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
         return self._at
 
     def readinto(self, view: Any, /) -> int:
         into = memoryview(view).cast("B")
-        size = min(len(into), max(0, self._remote.size - self._at))
+        size = min(len(into), max(0, self._file.size - self._at))
         if size:
-            into[:size] = self._remote.range(self._at, size)
+            into[:size] = self._file.range(self._at, size)
             self._at += size
         return size
 

@@ -142,11 +142,8 @@ class ByteStream:
     def _explained(self) -> Iterator[None]:
         """Turn what the system and the decompressors say into InputError with the cure."""
         try:
-            yield
-        except FileNotFoundError as exc:
-            raise InputError(f"{self.name} does not exist.{near_files(self.name)}") from exc
-        except PermissionError as exc:
-            raise InputError(f"{self.name} may not be read by this user. Change its rights, or copy it.") from exc
+            with explained_as("", self.name, (), ""):
+                yield
         except OSError as exc:
             if exc.errno is None:  # the decompressors carry no errno
                 message = (
@@ -160,13 +157,13 @@ class ByteStream:
 
 @contextmanager
 def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure: str) -> Iterator[None]:
-    """Turn what a library says about a file into InputError; ``kind`` is such as "an archive"."""
+    """Turn what the system and a library say about a file into InputError; ``kind`` is such as "an archive"."""
     try:
         yield
     except (NeardupError, MemoryError):
         raise
     except FileNotFoundError as exc:
-        raise InputError(f"{name} does not exist. Check the path.") from exc
+        raise InputError(f"{name} does not exist.{near_files(name)}") from exc
     except PermissionError as exc:
         raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
     except errors as exc:

@@ -22,6 +22,7 @@ from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import stored_codec
+from neardup.inputs.packed import Borrowed
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 from neardup.inputs.stream import open_whole
 
@@ -48,7 +49,6 @@ class IpcSource(ColumnarFile):
             opened, rest = self._opened()
             with opened as file:
                 schema, is_file = self._schema(file)
-                file.seek(0)
                 data = file.read_buffer()
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
@@ -62,7 +62,6 @@ class IpcSource(ColumnarFile):
             return []
         with explained(self.name, "Arrow"), self._opened()[0] as file:
             schema, is_file = self._schema(file)
-            file.seek(0)
             data = file.read_buffer()
             choose_columns(schema, self._options, self.name)
             messages = messages_of(data, is_file=True, schema=schema, columns=[]) if is_file else []
@@ -91,16 +90,18 @@ class IpcSource(ColumnarFile):
         return self._opened()[0]
 
     def _schema(self, file: Any) -> tuple[Any, bool]:
+        """Read the schema, and whether it is that of a file and not of a stream; then go back to the beginning."""
         magic = file.read_at(len(_FILE_MAGIC), 0)
         file.seek(0)
-        if magic == _FILE_MAGIC:
-            return pa.ipc.open_file(file).schema, True
         if magic.startswith(_FEATHER_V1_MAGIC):
             raise InputError(
                 f"{self.name} is a Feather file of version 1, which current libraries no longer write. "
                 "Write it again as Feather version 2 or Parquet."
             )
-        return pa.ipc.open_stream(file).schema, False
+        is_file = magic == _FILE_MAGIC
+        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
+        file.seek(0)
+        return schema, is_file
 
 
 def ipc_batches(
@@ -197,12 +198,11 @@ def check_messages(messages: Sequence[Message], name: str, limit: RecordLimit, m
             raise TooLarge(name, *limit.refusal(what, message.unpacked, most=most))
 
 
-class _Joined:
+class _Joined(Borrowed):
     """Buffers one after the other as a file."""
 
-    closed = False
-
     def __init__(self, pieces: list[Any]) -> None:
+        super().__init__(None)
         self._pieces = pieces
 
     def read(self, size: int = -1) -> bytes:
@@ -216,9 +216,6 @@ class _Joined:
                 del self._pieces[0]
             size -= taken if size > 0 else 0
         return b"".join(found)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _check_end(data: Any, name: str) -> None:
