@@ -124,6 +124,9 @@ def test_a_coding_that_is_not_known_makes_a_bad_page_that_names_it(tmp_path: Pat
     every = read(tmp_path / "a.warc")
     assert (every.ids, every.bad) == (["http://b/"], 1)
     assert "the coding 'dcz'" in every.faults[0]
+    page = fetched("http://a/", "text/plain", LONG, more="Content-Encoding: " + "br," * 300 + "\r\n")
+    (tmp_path / "a.warc").write_bytes(page)
+    assert "301 codings at once" in read(tmp_path / "a.warc").faults[0]
 
 
 def test_a_charset_that_is_none_is_passed_over(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ _FETCHED = "200"
 _MAGIC = b"WARC/"
 _PACKED = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "brotli", "zstd": "zstd"}
 """What unpacks the body of a response, by the name of its coding in HTTP."""
+_MOST_CODINGS = 8
 _CHUNK = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 """Bytes that packed data have soon and that texts do not have."""
@@ -187,13 +188,14 @@ def _page(row: int, kind: str, address: str, record: Any, loader: Any) -> Page |
 def _unpacked(data: bytes, headers: Sequence[tuple[str, str]]) -> bytes:
     """Undo the codings of the body of a response, the last first. Raises Unreadable if one cannot be undone."""
     fields = ("content-encoding", "transfer-encoding")
-    codings = [value for field in fields for name, value in headers if name.lower() == field]
-    for coding in reversed(",".join(codings).lower().split(",")):
-        if len(data) > MOST_BYTES:
-            break
+    values = [value for field in fields for name, value in headers if name.lower() == field]
+    codings = ",".join(values).lower().split(",")
+    if len(codings) > _MOST_CODINGS:
+        raise Unreadable(f"it was sent in {len(codings):,} codings at once", "")
+    for coding in reversed(codings):
         data = _undone(coding.strip(), data) if data else data
-    if len(data) > MOST_BYTES:
-        raise too_large()
+        if len(data) > MOST_BYTES:
+            raise too_large()
     return data
 
 
@@ -218,14 +220,13 @@ def _undone(coding: str, data: bytes) -> bytes:
 
 def _joined(data: bytes) -> bytes:
     """Join the chunks of a body. One without the size of a chunk in front was joined by the crawler already."""
-    pieces: list[bytes] = []
-    at = 0
+    found, at = bytearray(), 0
     while (head := _CHUNK.match(data, at)) is not None:
         size = int(head[1], 16)
         if not size:
-            return b"".join(pieces)
+            return bytes(found)
         at = head.end() + size
-        pieces.append(data[head.end() : at])
+        found += data[head.end() : at]
     if not at:
         return data
     raise Unreadable("its body was sent in chunks, and ends in the middle of one", "Fetch it again.")
