@@ -241,5 +241,5 @@ def percent(part: int, whole: int) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says, in one line of at most 500 characters without a full stop."""
+    """Return the message of an error as one line of at most 500 characters without a full stop."""
     return (str(error).splitlines() or [""])[0].rstrip(". ")[:500] or type(error).__name__

@@ -183,7 +183,7 @@ def test_a_clean_copy_of_an_object_that_was_replaced_is_not_made(bucket: Bucket,
 
 @contextmanager
 def answering(old: bytes, new: bytes, *, tag: str) -> Iterator[int]:
-    """A server whose object is ``old`` until somebody asks for its bytes, and gets ``new``; its port."""
+    """Serve an object that is ``old`` until its bytes are requested, which are ``new``; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         now, tag_now = old, "old"

@@ -146,7 +146,7 @@ def check_parts(address: str) -> None:
     if _DOTS.search(address.partition("://")[2]) is not None:
         raise InputError(
             f"{shown_path(address)} has '.' or '..' between slashes, which leads to another name. Write the address "
-            "without; an object whose own name has such a part must be copied to another name."
+            "without them. An object with such a part in its own name must be copied to another name."
         )
 
 

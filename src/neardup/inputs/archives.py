@@ -40,7 +40,7 @@ _FILE_BYTES = 512
 _PIECE = 1 << 20
 _IS_ENCRYPTED = 1
 _METHODS = {9: "Deflate64", 93: "Zstandard", 95: "xz", 98: "PPMd", 99: "AES encryption"}
-"""What other programs pack members of zip archives with, by number."""
+"""Methods of other programs for members of zip archives, by number."""
 _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(EOFError, OSError, RuntimeError, ValueError, NotImplementedError),
@@ -217,7 +217,7 @@ class Archive:
         return self._entry
 
     def _explained(self, path: str, kind: str = "an archive") -> AbstractContextManager[None]:
-        """Turn what the libraries say about the archive into InputError with the cure."""
+        """Turn the errors of the libraries into InputError with the cure."""
         cure = "Fetch it again, or unpack by hand what can be saved and give the folder."
         return explained_as(kind, path, _DAMAGED, cure)
 

@@ -29,7 +29,7 @@ _MOST_DICTIONARY = 128 << 20
 
 
 class Borrowed:
-    """A file that somebody else closes, read from its beginning on."""
+    """A file that its owner closes, read from its beginning to its end."""
 
     closed = False
 
@@ -50,10 +50,10 @@ class Borrowed:
         return self._told
 
     def flush(self) -> None:
-        """Nothing is ever written."""
+        """Do nothing: the file is only read."""
 
     def close(self) -> None:
-        """Its owner closes it."""
+        """Leave the file open for its owner."""
 
 
 class Rest(Borrowed):

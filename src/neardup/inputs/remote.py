@@ -34,7 +34,7 @@ _FETCHERS = 16
 """Requests of this process at a time."""
 _CANNOT = "cannot be read"
 _UNWRITTEN = b"\xc1", b"\x3e"
-"""What the last byte of a buffer is before it is filled, by attempts. The first is in no text of UTF-8."""
+"""The last byte of a buffer before it is filled, for each attempt. No text in UTF-8 has the first."""
 
 
 class Facts(NamedTuple):
@@ -210,8 +210,8 @@ class RemoteFile:
                 return data
         self.check()
         raise InputError(
-            f"{shown_path(self.address)} gave fewer than the {size:,} bytes from {start:,} on. Run again; if that does "
-            "not help, look for a proxy or a gateway that answers in its place."
+            f"{shown_path(self.address)} gave fewer than the {size:,} bytes that start at {start:,}. Run again. If that "
+            "does not help, look for a proxy or a gateway that answers in its place."
         )
 
     def _fill(self, data: bytearray, start: int) -> int:
@@ -274,10 +274,10 @@ class _Reading(io.RawIOBase):
 
 
 class RemoteStream(_Reading):
-    """The bytes of an object from a place on, fetched ahead. Close it before its end when no more is wanted."""
+    """The bytes of an object from an offset to its end, fetched ahead. Close it before its end if no more is wanted."""
 
     def __init__(self, address: str, first: int = 0) -> None:
-        """Raises InputError where there is no such object, or it cannot be read."""
+        """Raises InputError if there is no such object, or it cannot be read."""
         super().__init__(RemoteFile(address), first)
         self._asked = self._at
         self._pieces: deque[Future[Any]] = deque()

@@ -46,7 +46,7 @@ _KINDS = (
 )
 """What clients say, what it means, and a cure before the settings."""
 _SPARE = re.compile(r"\. Detail: .*| \(Request ID: [^)]*\)")
-"""What nobody needs of that."""
+"""The parts of such a message that help nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class ByteStream:
 
 @contextmanager
 def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure: str) -> Iterator[None]:
-    """Turn what the system and a library say about a file into InputError; ``kind`` is such as "an archive"."""
+    """Turn the errors of the system and of a library into InputError; ``kind`` is such as "an archive"."""
     try:
         yield
     except (NeardupError, MemoryError):

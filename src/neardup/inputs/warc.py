@@ -33,13 +33,13 @@ from neardup.types import Batch, Documents
 
 _HTML = ("text/html", "application/xhtml+xml")
 _KINDS = ("response", "resource", "conversion")
-"""Records that hold what was on the web."""
+"""Records that hold something from the web."""
 _ABOUT = ("warcinfo", "request", "metadata")
-"""Records that are about these, and are not counted."""
+"""Records about such records. They are not counted."""
 _FETCHED = "200"
 _MAGIC = b"WARC/"
 _PACKED = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "brotli", "zstd": "zstd"}
-"""What unpacks the body of a response, by the name of its coding in HTTP."""
+"""The codec for the body of a response, by the name of its coding in HTTP."""
 _MOST_CODINGS = 8
 _CHUNK = re.compile(rb"(?:\r?\n)?([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
@@ -112,7 +112,7 @@ class WarcSource(Source):
                 raise EOFError("it does not begin with a record")
             # warcio would end in silence at a response without a head, so this reads the heads of responses itself.
             records = ArchiveIterator(stream, no_record_parse=True)
-            records.INC_RECORD = ""  # what it would print about a record with a wrong length
+            records.INC_RECORD = ""  # else it prints a warning about a record with a wrong length
             for row, record in enumerate(records, start=1):
                 if not (record.rec_headers.get_header("Content-Length") or "").strip().isdecimal():
                     raise ValueError(f"the record {row} has no Content-Length, so nothing tells where it ends")
