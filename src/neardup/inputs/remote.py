@@ -210,8 +210,8 @@ class RemoteFile:
                 return data
         self.check()
         raise InputError(
-            f"{shown_path(self.address)} gave fewer than the {size:,} bytes that start at {start:,}. Run again. If that "
-            "does not help, look for a proxy or a gateway that answers in its place."
+            f"{shown_path(self.address)} gave fewer than the {size:,} bytes that start at {start:,}. Run again. If "
+            "that does not help, look for a proxy or a gateway that answers in its place."
         )
 
     def _fill(self, data: bytearray, start: int) -> int:
