@@ -254,3 +254,8 @@ def _line(*same: Any) -> str:
     more = f" and {len(same) - 3:,} more" if len(same) > 3 else ""
     named = shown(f"{', '.join(fault.source for fault in same[:3])}{more}: {same[0].reason}")
     return named if len(same) > 1 else str(same[0])
+
+
+def first_line(error: BaseException) -> str:
+    """Return the message of an error as one line of at most 500 characters without a full stop."""
+    return (str(error).splitlines() or [""])[0].rstrip(". ")[:500] or type(error).__name__

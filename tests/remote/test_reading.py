@@ -28,6 +28,7 @@ from neardup.cli import main
 from neardup.engine.observe import Silent
 from neardup.errors import InputChanged, InputError, MissingDependency
 from neardup.inputs import remote, stores
+from neardup.inputs.addresses import real_place
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.stream import ByteStream, open_at
 
@@ -178,6 +179,90 @@ def test_a_clean_copy_of_an_object_that_was_replaced_is_not_made(bucket: Bucket,
     with pytest.raises(InputChanged, match=r"x\.jsonl"):
         neardup.dedup(address, output=tmp_path / "clean.jsonl", observer=Replacing())
     assert os.listdir(tmp_path) == []
+
+
+@contextmanager
+def answering(old: bytes, new: bytes, *, tag: str) -> Iterator[int]:
+    """Serve an object that is ``old`` until its bytes are requested, which are ``new``; yield the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        now, tag_now = old, "old"
+
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.send_header("ETag", f'"{type(self).tag_now}"')
+            self.send_header("Content-Length", str(len(type(self).now)))
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            type(self).tag_now = tag
+            part = new[: len(old)]
+            self.send_response(206)
+            self.send_header("ETag", f'"{tag}"')
+            self.send_header("Content-Length", str(len(part)))
+            self.end_headers()
+            self.wfile.write(part)
+            type(self).now = new if tag != "old" else old
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("new", "tag", "said"),
+    [
+        (b"other text\n" * 30, "new", "was replaced by another"),
+        (b"other text\n" * 3, "new", "was replaced by another"),
+        (b"text " * 4 + b"\n" * 30, "new", "was replaced by another"),  # as large
+        (b"<p>Log in", "old", "gave fewer than the 50 bytes"),
+        (b"", "old", "gave fewer than the 50 bytes"),
+    ],
+)
+@pytest.mark.parametrize("last", [b"\n", b"\xc1", b"\x3e"])
+def test_a_small_object_is_read_as_it_is_or_not_at_all(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, new: bytes, tag: str, said: str, last: bytes
+) -> None:
+    old = b"text " * 9 + b"text" + last
+    with answering(old, new, tag=tag) as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        with open_at(f"s3://small-{port}/x.txt") as stream, pytest.raises(InputError, match=said):
+            list(iter(lambda: stream.read(1000), b""))
+    with answering(old, old, tag="old") as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        with open_at(f"s3://small-{port}/x.txt") as stream:
+            assert b"".join(iter(lambda: stream.read(1000), b"")) == old
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("s3a://bucket/x", "s3://bucket/x/"),
+        ("abfss://c@a.dfs.core.windows.net/x", "abfs://c@a.dfs.core.windows.net/x"),
+        ("ssh://Me@Host/x//y", "sftp://Me@host/x/y"),
+        ("hdfs://NameNode:8020//x", "hdfs://namenode:8020/x"),
+    ],
+)
+def test_two_spellings_of_an_address_are_one(one: str, other: str) -> None:
+    assert real_place(one) == real_place(other)
+    assert real_place(one) != real_place(other + "X")
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "abfs", "hdfs", "sftp", "memory"])
+@pytest.mark.parametrize("rest", ["./x.jsonl", "in/../x.jsonl", "in/..", "."])
+def test_an_address_that_leads_elsewhere_is_refused(scheme: str, rest: str) -> None:
+    with pytest.raises(InputError, match=r"has '\.' or '\.\.' between slashes"):
+        real_place(f"{scheme}://bucket/{rest}")
+
+
+def test_an_output_whose_address_leads_to_the_input_is_refused(bucket: Bucket) -> None:
+    address = bucket.put("x.jsonl", data := lines("one two three", "one two three"))
+    for name in ("./x.jsonl", "y/../x.jsonl"):
+        assert "between slashes" in told("dedup", address, "-o", f"s3://{bucket.name}/{name}")
+    assert bucket.objects() == {"x.jsonl": data}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -165,10 +166,71 @@ def test_damage_is_told(tmp_path: Path, kind: str) -> None:
     content = path.read_bytes()
     for damaged in (content[: len(content) // 2], b"junk" * 500, b""):
         path.write_bytes(damaged)
-        with pytest.raises(
-            InputError, match=r"cannot be read as an archive|damaged or cut short|no gzip file|is empty"
-        ):
+        with pytest.raises(InputError, match=r"cannot be read as an archive|damaged or cut short|no \w+ file|is empty"):
             read(path, on_bad="skip")
+
+
+@pytest.mark.parametrize("kind", [".tar", ".tar.gz"])
+def test_a_tar_that_ends_in_its_middle_is_refused(tmp_path: Path, kind: str) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as package:
+        for i in range(3):
+            info = tarfile.TarInfo(f"{i}.txt")
+            info.size = len(TEXT)
+            package.addfile(info, io.BytesIO(TEXT.encode()))
+    whole = out.getvalue()
+    second, end = 1024, 3 * 1024  # each member has a head and a block
+    flipped = bytearray(whole)
+    flipped[second + 150] ^= 1
+    zeros = whole[:second] + bytes(512) + whole[second + 512 :]
+    negative = bytearray(whole)
+    negative[second + 124 : second + 136] = (-1024).to_bytes(12, "big", signed=True)
+    negative[second + 148 : second + 156] = b" " * 8
+    negative[second + 148 : second + 156] = b"%06o\0 " % sum(negative[second : second + 512])
+    archive = tmp_path / f"b{kind}"
+    for cut in (flipped, whole[: second + 100], whole[:second], whole[:end], zeros, whole + whole, negative):
+        archive.write_bytes(gzip.compress(cut) if kind == ".tar.gz" else cut)
+        with pytest.raises(InputError, match="cannot be read as an archive"):
+            read(archive, on_bad="skip")
+    for good in (whole, whole[: end + 1024], whole[: end + 512]):
+        archive.write_bytes(gzip.compress(good) if kind == ".tar.gz" else good)
+        assert read(archive).texts == [TEXT] * 3
+
+
+@pytest.mark.parametrize("suffix", ["txt", "md", "html", "txt.gz"])
+def test_a_damaged_text_in_a_zip_is_one_bad_document(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        for name in "abc":
+            text = f"{TEXT} {name}".encode()
+            package.writestr(f"{name}.{suffix}", gzip.compress(text, mtime=0) if suffix == "txt.gz" else text)
+    data = bytearray(path.read_bytes())
+    data[data.index(f"b.{suffix}".encode()) + len(f"b.{suffix}") + 12] ^= 1
+    path.write_bytes(data)
+    every = read(path, on_bad="skip")
+    assert (every.texts, every.bad) == ([f"{TEXT} a", f"{TEXT} c"], 1)
+    assert f"b.{suffix}" in every.faults[0]
+    assert "CRC" in every.faults[0]
+    if suffix != "html":  # a document that cannot be read ends no run
+        with pytest.raises(InputError, match=rf"a\.zip/b\.{suffix} .*CRC"):
+            read(path)
+
+
+@pytest.mark.parametrize(("method", "name"), [(93, "Zstandard"), (99, "AES encryption"), (77, "77")])
+def test_a_member_packed_by_another_method_is_named_with_the_method(tmp_path: Path, method: int, name: str) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("a.txt", TEXT)
+        package.writestr("b.txt", TEXT)
+    data = bytearray(path.read_bytes())
+    for place in (data.rindex(b"PK\x03\x04") + 8, data.rindex(b"PK\x01\x02") + 10):
+        data[place : place + 2] = method.to_bytes(2, "little")
+    path.write_bytes(data)
+    every = read(path, on_bad="skip")
+    assert (every.texts, every.bad) == ([TEXT], 1)
+    with pytest.raises(InputError, match=rf"b\.txt is packed by the method .*{name}.* Unpack .* \(7z x") as refused:
+        read(path)
+    assert "Fetch it again" not in str(refused.value)
 
 
 def test_what_is_locked_or_nested_is_told_with_the_cure(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -75,6 +76,28 @@ def test_a_compressed_arrow_stream(tmp_path: Path) -> None:
     ):
         writer.write_table(TABLE)
     assert read(path).texts == TEXTS
+
+
+def test_an_arrow_stream_is_read_to_its_end_or_refused(tmp_path: Path) -> None:
+    sink, places = io.BytesIO(), []
+    table = pa.table({"text": ["one", "two", "three"]})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=1):
+            places.append(sink.tell())
+            writer.write_batch(batch)
+        places.append(sink.tell())
+    whole, path = sink.getvalue(), tmp_path / "a.arrow"
+    for good in (whole, whole + bytes(64), whole[: places[3]] + bytes(4)):  # four zeros: before Arrow 0.15
+        path.write_bytes(good)
+        assert read(path).texts == ["one", "two", "three"]
+    for place in places[1:]:
+        path.write_bytes(whole[:place])
+        with pytest.raises(InputError, match="without an end marker, so batches may be missing"):
+            read(path, on_bad="skip")
+    for bad in (whole[:-1], whole[:-4], *(whole[: places[1] + more] for more in (1, 4, 7)), whole + whole):
+        path.write_bytes(bad)
+        with pytest.raises(InputError, match="cannot be read as Arrow"):
+            read(path)
 
 
 def test_a_cut_parquet_file(tmp_path: Path) -> None:

@@ -320,10 +320,10 @@ BROKEN = {
     "cut in its head": (GZ[:5], ZST[:5], "damaged or cut short"),
     "cut in a second member": (GZ + GZ[:-3], ZST + ZST[:-3], "damaged or cut short"),
     "a second magic number and no more": (GZ + GZ[:2], ZST + ZST[:2], "damaged or cut short"),
-    "other bytes behind": (GZ + b"garbage", ZST + b"garbage", "behind the end of its gzip data|damaged or cut short"),
-    "one other byte behind": (GZ + b"x", ZST + b"x", "behind the end of its gzip data|damaged or cut short"),
-    "zeros and then other bytes": (GZ + bytes(600_000) + b"x", None, "behind the end of its gzip data"),
-    "half a magic number behind": (GZ + GZ[:1], ZST + ZST[:1], "behind the end of its gzip data|damaged or cut short"),
+    "other bytes behind": (GZ + b"garbage", ZST + b"garbage", "after the end of its gzip data|damaged or cut short"),
+    "one other byte behind": (GZ + b"x", ZST + b"x", "after the end of its gzip data|damaged or cut short"),
+    "zeros and then other bytes": (GZ + bytes(600_000) + b"x", None, "after the end of its gzip data"),
+    "half a magic number behind": (GZ + GZ[:1], ZST + ZST[:1], "after the end of its gzip data|damaged or cut short"),
     "not compressed": (b'{"text": "one"}\n', b'{"text": "one"}\n', "is no gzip file|damaged or cut short"),
 }
 

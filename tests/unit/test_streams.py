@@ -36,8 +36,17 @@ def test_damaged_compressed_file_is_an_error_with_a_cure(
     path = tmp_path / f"docs.jsonl{suffix}"
     packed: bytes = pack(os.urandom(1000).hex().encode() + b"\n")  # type: ignore[operator]
     path.write_bytes({"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage])
-    with pytest.raises(InputError, match=r"damaged or cut short|is no gzip file|bytes behind the end of its gzip data"):
+    with pytest.raises(InputError, match=r"damaged or cut short|is no \w+ file|bytes after the end of its"):
         read_all(path, limit=RecordLimit())
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKED.items())
+def test_an_empty_stream_between_two_others_is_no_damage(
+    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"docs.jsonl{suffix}"
+    path.write_bytes(pack(b"") + pack(GOOD) + pack(b"") + pack(b"") + pack(GOOD) + pack(b""))
+    assert read_all(path, limit=RecordLimit()) == GOOD + GOOD
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKED.items())
@@ -63,8 +72,8 @@ def test_xz_may_be_padded_and_may_not_ask_for_all_memory(tmp_path: Path) -> None
     packed = lzma.compress(GOOD)
     path.write_bytes(packed + bytes(512) + packed + bytes(300_000))
     assert read_all(path, limit=RecordLimit()) == 2 * GOOD
-    path.write_bytes(packed + bytes(3))
-    with pytest.raises(InputError, match="damaged or cut short"):
+    path.write_bytes(packed + bytes(3) + b"x")
+    with pytest.raises(InputError, match="bytes after the end of its xz data"):
         read_all(path, limit=RecordLimit())
     path.write_bytes(lzma.compress(GOOD, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 512 << 20}]))
     with pytest.raises(InputError, match=r"[Mm]emory usage limit"):

@@ -18,10 +18,13 @@ from neardup.shown import shown_path
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,11}):/{1,3}(?=[^/])(.*)", re.IGNORECASE | re.DOTALL)
 """A path of pathlib has one slash where two were typed. One letter before the colon is a drive of Windows."""
-BY_ARROW = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"} | {
-    scheme: scheme for scheme in ("abfs", "abfss", "hdfs", "viewfs")
+BY_ARROW = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs"} | {
+    scheme: scheme for scheme in ("hdfs", "viewfs")
 }
 """Schemes that pyarrow reaches, and what they are called here."""
+_SERVERS = frozenset({"hdfs", "viewfs", "sftp", "smb", "webhdfs"})
+"""Schemes of servers with folders: capitals in the name of the server and doubled slashes make no difference."""
+_DOTS = re.compile(r"(^|/)\.\.?(/|$)")
 BY_FSSPEC = frozenset(
     {
         *("adl", "az", "box", "dbfs", "dropbox", "gdrive", "lakefs", "memory", "oci", "oss", "sftp", "smb", "ssh"),
@@ -52,12 +55,20 @@ _OPTIONS = re.compile(r"\?[A-Za-z_][\w.-]*=.*", re.DOTALL)
 
 
 def address_of(path: str) -> str | None:
-    """The address that was typed, where a path is one and no file of this machine: two slashes, none at its end."""
+    """Return the one form of the address that was typed, or None if a path is not an address but a local file.
+
+    Two addresses of one object are equal: see also ``check_parts``.
+    """
     found = _ADDRESS.fullmatch(path) if ":/" in path else None  # asked of each of a million files
     if found is None or not _is_known(scheme := found[1].lower()) or os.path.lexists(path):
         return None
+    scheme = "sftp" if scheme == "ssh" else BY_ARROW.get(scheme, scheme)
     rest = found[2] if scheme == _FILE else found[2].rstrip("/")
-    return f"{BY_ARROW.get(scheme, scheme)}://{rest}"
+    if scheme in _SERVERS:
+        server, slash, name = re.sub("/+", "/", rest).partition("/")
+        user, at, host = server.rpartition("@")
+        rest = f"{user}{at}{host.lower()}{slash}{name}"
+    return f"{scheme}://{rest}"
 
 
 def is_remote(path: str) -> bool:
@@ -96,7 +107,7 @@ def scheme_of(address: str) -> str:
 def settings_of(address: str) -> str:
     """Which variables and files say how to reach a store, for the end of a message."""
     scheme = scheme_of(address)
-    scheme = {"abfss": "abfs", "viewfs": "hdfs"}.get(scheme, scheme)
+    scheme = "hdfs" if scheme == "viewfs" else scheme
     return _SETTINGS.get(scheme, "the variables and files that its library for fsspec reads")
 
 
@@ -124,8 +135,19 @@ def check_address(path: str) -> None:
             f"{scheme}://{rest[: found.start()]} is followed by options, which are read from no address. Leave out "
             f"what begins with '?'; options are given by {settings_of(address)}. If the name has a '?', write [?]."
         )
+    if scheme != _FILE:
+        check_parts(address)
     if not host and scheme not in ("hdfs", "memory", "viewfs", _FILE):
         raise InputError(f"{address} names no bucket. Write {scheme}://BUCKET/NAME.")
+
+
+def check_parts(address: str) -> None:
+    """Raise InputError if ``.`` or ``..`` is a part of an address, since clients take them out or resolve them."""
+    if _DOTS.search(address.partition("://")[2]) is not None:
+        raise InputError(
+            f"{shown_path(address)} has '.' or '..' between slashes, which leads to another name. Write the address "
+            "without them. An object with such a part in its own name must be copied to another name."
+        )
 
 
 def joined(folder: str, name: str) -> str:
@@ -134,7 +156,7 @@ def joined(folder: str, name: str) -> str:
 
 
 def real_place(path: str | os.PathLike[str]) -> str:
-    """The same for all ways to one file: its path without links, or its address."""
+    """Return the same for all ways to one file: its path without links, or its address in its one form."""
     name = place_of(os.fspath(path))
     return name if is_remote(name) else os.path.realpath(name)
 

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
-from neardup.errors import InputChanged, InputError, NeardupError
+from neardup.errors import InputChanged, InputError
 from neardup.inputs.addresses import is_remote
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.documents import MOST_BYTES
@@ -29,8 +29,9 @@ from neardup.inputs.documents.pool import shared_readers
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import FORMATS, MAIL, archive_codec, bare_suffix, stored_codec
 from neardup.inputs.mailbox import as_zip
+from neardup.inputs.packed import Borrowed
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task, oversized, sized
-from neardup.inputs.stream import ByteStream, open_whole, size_of
+from neardup.inputs.stream import ByteStream, explained_as, open_whole, size_of
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown_path
 
@@ -39,6 +40,8 @@ UNSUSPICIOUS, MOST_TIMES = 1 << 30, 1000
 _FILE_BYTES = 512
 _PIECE = 1 << 20
 _IS_ENCRYPTED = 1
+_METHODS = {9: "Deflate64", 93: "Zstandard", 95: "xz", 98: "PPMd", 99: "AES encryption"}
+"""Methods of other programs for members of zip archives, by number."""
 _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(EOFError, OSError, RuntimeError, ValueError, NotImplementedError),
@@ -97,7 +100,7 @@ class Archive:
 
     def members(self) -> Iterator[Member]:
         """All files in the order of the archive. Between two of them ``opened`` may open the one just given."""
-        with self._explained():
+        with self._explained(self.path):
             if self.is_zip:
                 for place, info in enumerate(self._opened_zip().infolist()):
                     if not info.is_dir():
@@ -127,21 +130,15 @@ class Archive:
             yield stream
 
     def stored(self, member: Member, most: int) -> bytes:
-        """The bytes of a member as they are, ``most`` of them."""
-        pieces = []
+        """Read the bytes of a member as they are, at most ``most``."""
         with self._raw(member) as raw:
-            while most > 0 and (piece := raw.read(min(most, _PIECE))):
-                pieces.append(piece)
-                most -= len(piece)
-        return b"".join(pieces)
+            return raw.read(min(most, member.size))
 
     @contextmanager
     def _raw(self, member: Member) -> Iterator[_Counted]:
-        with self._explained():
+        with self._explained(f"{self.path}/{member.path}", "a member of an archive"):
             if self.is_zip:
-                entries = self._opened_zip().infolist()
-                is_same = member.place < len(entries) and entries[member.place].filename == member.name
-                raw: Any = self._opened_zip().open(entries[member.place]) if is_same else None
+                raw: Any = self._opened_member(member)
             else:
                 if self._tar is None or member.place < self._at or (member.place == self._at and self._is_read):
                     self._rewind()
@@ -154,6 +151,21 @@ class Archive:
                 raise InputChanged(f"{self.path} was changed since it was looked at. Run again from the start.")
             with raw:
                 yield _Counted(raw, self)
+
+    def _opened_member(self, member: Member) -> Any:
+        """Open a member of a zip; None if the archive has changed. InputError for a method that Python lacks."""
+        entries = self._opened_zip().infolist()
+        if member.place >= len(entries) or entries[member.place].filename != member.name:
+            return None
+        try:
+            return self._opened_zip().open(entries[member.place])
+        except NotImplementedError as exc:
+            number = entries[member.place].compress_type
+            method = f"{number} ({_METHODS[number]})" if number in _METHODS else str(number)
+            raise InputError(
+                f"{self.path}/{member.path} is packed by the method {method}, which is not read. Unpack the archive "
+                f"with another program (7z x {self.path} -oFOLDER), and give the folder."
+            ) from exc
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -195,11 +207,11 @@ class Archive:
     def _rewind(self) -> None:
         self.close()
         if archive_codec(self.path) is None:
-            self._tar = tarfile.open(self.path, "r:", fileobj=self._searched())  # noqa: SIM115 - closed by close()
+            self._tar = tarfile.open(self.path, "r:", self._searched(), tarinfo=_Head)  # noqa: SIM115 - closed by close()
         else:
             self._below = ByteStream(self.path, codec=archive_codec(self.path))
             below: Any = self._below
-            self._tar = tarfile.open(fileobj=below, mode="r|")  # noqa: SIM115 - closed by close()
+            self._tar = tarfile.open(fileobj=below, mode="r|", tarinfo=_Head)  # noqa: SIM115 - closed by close()
         self._entry, self._at, self._is_read = None, -1, False
 
     def _step(self) -> tarfile.TarInfo | None:
@@ -208,52 +220,46 @@ class Archive:
         self._tar.members = []  # type: ignore[attr-defined] # it keeps all that it has seen
         self._at += 1
         self._is_read = False
+        while self._entry is None and (piece := self._tar.fileobj.read(_PIECE)):
+            self.count(len(piece))
+            if piece.strip(b"\0"):
+                why = "more bytes follow the zeros that end it, as in several archives joined (tar --ignore-zeros)"
+                raise tarfile.ReadError(why)
         return self._entry
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn what the libraries say into InputError with the cure."""
+    def _explained(self, path: str, kind: str = "an archive") -> AbstractContextManager[None]:
+        """Turn the errors of the libraries into InputError with the cure."""
+        cure = "Fetch it again, or unpack by hand what can be saved and give the folder."
+        return explained_as(kind, path, _DAMAGED, cure)
+
+
+class _Head(tarfile.TarInfo):
+    """The head of a member of a tar. One that is damaged or cut is an error, where tarfile would end in silence."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
         try:
-            yield
-        except NeardupError:
+            found = super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined] # a block of zeros, with which a tar ends
             raise
-        except (PermissionError, FileNotFoundError) as exc:
-            raise InputError(f"{self.path} cannot be read: {exc.strerror}. Check its rights and its path.") from exc
-        except _DAMAGED as exc:
-            why = (str(exc).splitlines() or [""])[0].rstrip(".") or type(exc).__name__
-            raise InputError(
-                f"{self.path} cannot be read as an archive: {why}. Fetch it again, or unpack by hand what can be saved "
-                "and give the folder."
-            ) from exc
+        except tarfile.HeaderError as exc:
+            raise tarfile.ReadError(f"{exc} at the byte {archive.offset:,}, where a member or its end is due") from exc
+        if found.size < 0:  # which tarfile would look for backwards, and for ever
+            raise tarfile.ReadError(f"a member has the size {found.size:,}")
+        return found
 
 
-class _Counted:
+class _Counted(Borrowed):
     """The file of a member, whose bytes count for its archive."""
 
-    closed = False
-
-    def __init__(self, raw: Any, archive: Archive) -> None:
-        self._raw, self._archive, self._told = raw, archive, 0
+    def __init__(self, file: Any, archive: Archive) -> None:
+        super().__init__(file)
+        self._archive = archive
 
     def read(self, size: int = -1) -> bytes:
-        piece: bytes = self._raw.read(size)
+        piece = super().read(size)
         self._archive.count(len(piece))
-        self._told += len(piece)
         return piece
-
-    def readinto(self, view: memoryview) -> int:
-        piece = self.read(min(len(view), 1 << 20))
-        view[: len(piece)] = piece
-        return len(piece)
-
-    def tell(self) -> int:
-        return self._told
-
-    def flush(self) -> None:
-        """Nothing is ever written."""
-
-    def close(self) -> None:
-        """Its archive closes it."""
 
 
 class _Archived(Source):
@@ -281,11 +287,10 @@ class MemberSource(_Archived):
     @property
     def passed(self) -> Sequence[Any]:
         """As of the source that it was read by."""
-        if self._read is None:
-            with self.archive.opened(self.member) as stream:
-                self._read = self._inner(stream)
-                return self._read.passed
-        return self._read.passed
+        if self._read is not None:
+            return self._read.passed
+        with self.archive.opened(self.member) as stream:
+            return self._inner(stream).passed
 
     def tasks(self) -> Iterator[Task]:
         with self.archive.opened(self.member) as stream:
@@ -330,8 +335,15 @@ class ArchivedTexts(_Archived):
                 what = f"{shown_path(file.path)}: the file"
                 yield partial(oversized, self.name, row, what, member.size, self._options, consumed=member.size)
                 continue
-            data = self.archive.stored(member, most + 1)
-            held.append(replace(file, stream=ByteStream(file.read_as or file.path, file=io.BytesIO(data))))
+            try:
+                data = self.archive.stored(member, most + 1)
+                held.append(replace(file, stream=ByteStream(file.read_as or file.path, file=io.BytesIO(data))))
+            except InputError as exc:
+                # After damage the rest of a tar is lost, too. In a zip the fault is that of one document.
+                if not self.archive.is_zip or not isinstance(exc.__cause__, _DAMAGED):
+                    raise
+                data = b""
+                held.append(replace(file, error=str(exc)))
             size += len(data) + _FILE_BYTES
             if size >= BATCH_BYTES or len(held) == self._options.block or row == len(self._files):
                 first = row - len(held) + 1

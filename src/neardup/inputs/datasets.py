@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.ipc import ipc_batches, map_file
-from neardup.inputs.columnar.source import Batches, ColumnarSource, first_line
+from neardup.inputs.columnar.source import Batches, ColumnarSource
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import DATASET
 from neardup.inputs.source import ReadOptions, Task
+from neardup.inputs.stream import explained_as
 from neardup.shown import shown_path
 
 _STATE = "state.json"
@@ -172,9 +173,5 @@ class DatasetSource(ColumnarSource):
                 yield from ipc_batches(data, shown_path(path), schema, chosen, self._options.limit, is_file=False)
 
 
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError) as exc:
-        raise InputError(f"{shown_path(path)} cannot be read as an Arrow stream: {first_line(exc)}. {_CURE}") from exc
+def _explained(path: str) -> AbstractContextManager[None]:
+    return explained_as("an Arrow stream", shown_path(path), (pa.ArrowException, OSError), _CURE)

@@ -83,6 +83,8 @@ SUFFIXES = {
 _SHORT, _NEAR = 4, 0.8
 _ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb18030", "big5", "koi8-r")
 """Common ones, for who mistypes."""
+_NO_TEXTS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Python's codecs for names and for its own literals. They fail at most texts; punycode takes quadratic time."""
 
 
 def stored_codec(path: str | Path) -> Any:
@@ -127,9 +129,10 @@ def text_codec(encoding: str) -> str:
     """
     try:
         info = codecs.lookup(encoding)
-    except LookupError as exc:
+    except (LookupError, ValueError) as exc:  # a NUL in the name is a ValueError
         cure = did_you_mean(encoding, _ENCODINGS) or " Try utf-8 or latin-1."
         raise InputError(f"{encoding!r} is no encoding that Python knows.{cure}") from exc
-    if not getattr(info, "_is_text_encoding", True) or info.incrementaldecoder is None:
+    is_text = getattr(info, "_is_text_encoding", True) and info.name not in _NO_TEXTS
+    if not is_text or info.incrementaldecoder is None:
         raise InputError(f"{encoding!r} is not an encoding of text files. Try utf-8 or latin-1.")
     return "utf-8" if info.name in ("utf-8", "utf-8-sig") else info.name

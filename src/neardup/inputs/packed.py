@@ -1,28 +1,78 @@
 """What unpacks the bytes of files, piece by piece; ``stream`` opens them.
 
-Nothing here loads numpy; pyarrow only for ``.zst``, ``.bz2`` and ``.lz4``: children that read documents use it.
+Nothing here loads numpy; pyarrow only for zstd, LZ4 and Brotli: children that read documents use it.
 """
 
 from __future__ import annotations
 
 import io
+import sys
 import zlib
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
-from neardup.errors import InputError
+from neardup.errors import InputError, MissingDependency
 
 _PACKED = 1 << 18
-"""Bytes of gzip that are read at a time."""
+"""Bytes that are read at a time."""
 _UNPACKED = 1 << 20
-"""Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
+"""Bytes that are unpacked at a time: Python's libraries make an object of them."""
 _WITH_GZIP_HEADER = 31
 _XZ_MEMORY = 256 << 20
 """Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
-_XZ_WORD = 4
+ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"
+"""How zstd data begin that have their dictionary in front, as the format of ``.warc.zst`` wants it."""
+_ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
+_MOST_DICTIONARY = 128 << 20
+
+
+class Borrowed:
+    """A file that its owner closes, read from its beginning to its end."""
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._told = file, 0
+
+    def read(self, size: int = -1) -> bytes:
+        piece: bytes = self._file.read(size)
+        self._told += len(piece)
+        return piece
+
+    def readinto(self, view: memoryview) -> int:
+        piece = self.read(min(len(view), _UNPACKED))
+        view[: len(piece)] = piece
+        return len(piece)
+
+    def tell(self) -> int:
+        return self._told
+
+    def flush(self) -> None:
+        """Do nothing: the file is only read."""
+
+    def close(self) -> None:
+        """Leave the file open for its owner."""
+
+
+class Rest(Borrowed):
+    """The bytes of a file after some that were read from it, with those in front."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        super().__init__(file)
+        self._head = head
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._head:
+            return super().read(size)
+        piece, self._head = self._head[:size], self._head[size:]
+        self._told += len(piece)
+        return piece
 
 
 class ByArrow:
-    """Zstandard, bzip2 or LZ4 data, of any number of frames; pyarrow unpacks it."""
+    """Zstandard, LZ4 or Brotli data, of any number of frames; pyarrow unpacks it."""
 
     def __init__(self, file: Any, name: str, codec: str) -> None:
         import pyarrow as pa
@@ -41,7 +91,12 @@ class ByArrow:
         return int(self._raw.tell())
 
     def readinto(self, view: memoryview, /) -> int:
-        got = int(self._source.readinto(view))
+        import pyarrow as pa
+
+        try:
+            got = int(self._source.readinto(view))
+        except pa.ArrowException as exc:
+            raise OSError(str(exc)) from exc
         if not got and not self.stored:
             raise _empty(self._name, self._codec)
         return got
@@ -50,15 +105,17 @@ class ByArrow:
         self._source.close()
 
 
-class _ByPieces:
-    """Packed data of which a piece at a time is read and unpacked."""
+class _ByDecoder:
+    """Packed data of any number of streams, each unpacked by a new decompressor of Python's libraries."""
 
-    def __init__(self, file: Any, name: str, _: str) -> None:
-        self._file = file
-        self._name = name
+    def __init__(self, file: Any, name: str, codec: str, new: Callable[[], Any], magic: bytes = b"") -> None:
+        """``new`` makes the decompressor of a stream, which begins with ``magic``."""
+        self._file, self._name, self._codec, self._new, self._magic = file, name, codec, new, magic
         self._rest = b""
-        """What was read and is not yet unpacked."""
-        self.stored = 0
+        """Bytes that were read and are not yet unpacked."""
+        self._decoder: Any = None
+        """None between two streams."""
+        self._streams = self.stored = 0
 
     def _more(self) -> bool:
         piece = self._file.read(_PACKED)
@@ -69,89 +126,14 @@ class _ByPieces:
     def close(self) -> None:
         self._file.close()
 
-
-class Gzip(_ByPieces):
-    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
-
-    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
-    """
-
-    def __init__(self, file: Any, name: str, codec: str) -> None:
-        super().__init__(file, name, codec)
-        self._inflater: Any = None
-        """None between two members."""
-        self._members = 0
-
     def readinto(self, view: memoryview, /) -> int:
         while True:
-            if not self._rest and not self._more():
-                if self._inflater is not None:
-                    raise OSError("the gzip data ends too soon")
-                if not self._members:
-                    raise _empty(self._name, "gzip")
-                return 0
-            if self._inflater is None and not self._begin():
-                return 0
-            try:
-                piece = self._inflater.decompress(self._rest, min(len(view), _UNPACKED))
-            except zlib.error as exc:
-                raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
-            self._rest = self._inflater.unconsumed_tail
-            if self._inflater.eof:
-                self._rest = self._inflater.unused_data
-                self._inflater = None
-            if piece:
-                view[: len(piece)] = piece
-                return len(piece)
-
-    def _begin(self) -> bool:
-        """Begin a member; False when there is none and the file has ended as it may."""
-        if self._members and self._rest[0] == 0:
-            return self._pass_zeros()
-        if len(self._rest) == 1:
-            self._more()
-        if not self._rest.startswith(b"\x1f\x8b"):
-            if self._members:
-                raise self._trailing()
-            raise InputError(
-                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
-                "suffix if it is not compressed."
-            )
-        self._inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
-        self._members += 1
-        return True
-
-    def _pass_zeros(self) -> bool:
-        while True:
-            if self._rest.strip(b"\0"):
-                raise self._trailing()
-            self._rest = b""
-            if not self._more():
-                return False
-
-    def _trailing(self) -> InputError:
-        return InputError(
-            f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
-            "stored bytes), so a part of it may be missing. Fetch the file again."
-        )
-
-
-class Xz(_ByPieces):
-    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
-
-    def __init__(self, file: Any, name: str, codec: str) -> None:
-        super().__init__(file, name, codec)
-        self._decoder: Any = None
-        """None between two streams."""
-
-    def readinto(self, view: memoryview, /) -> int:
-        while True:
-            needs_more = self._decoder is None or self._decoder.needs_input
+            needs_more = self._decoder is None or getattr(self._decoder, "needs_input", True)
             if needs_more and not self._rest and not self._more():
                 if self._decoder is not None:
-                    raise OSError("the xz data ends too soon")
+                    raise OSError(f"the {self._codec} data ends too soon")
                 if not self.stored:
-                    raise _empty(self._name, "xz")
+                    raise _empty(self._name, self._codec)
                 return 0
             if self._decoder is None and not self._begin():
                 continue
@@ -161,40 +143,114 @@ class Xz(_ByPieces):
                 return len(piece)
 
     def _begin(self) -> bool:
-        """Begin a stream; False when there was nothing but padding."""
-        import lzma
-
-        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
-        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
-            self._rest = b""
+        """Begin a stream; False if only zeros follow the last one: tapes leave them, and xz may pad with them."""
+        if self._streams:
+            self._rest = self._rest.lstrip(b"\0")
+        if not self._rest:
             return False
-        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
-        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        if len(self._rest) < len(self._magic):
+            self._more()
+        if not self._rest.startswith(self._magic):
+            if self._streams:
+                raise InputError(
+                    f"{self._name} has bytes after the end of its {self._codec} data (within the first "
+                    f"{self.stored:,} stored bytes), so a part of it may be missing. Fetch the file again."
+                )
+            raise InputError(
+                f"{self._name} is no {self._codec} file: it does not begin as one. Fetch the file again, or name it "
+                "without the suffix if it is not compressed."
+            )
+        self._decoder = self._new()
+        self._streams += 1
         return True
 
     def _unpacked(self, most: int) -> bytes:
-        import lzma
-
-        rest, self._rest = self._rest, b""
         try:
-            piece: bytes = self._decoder.decompress(rest, most)
-        except lzma.LZMAError as exc:
-            raise OSError(str(exc)) from exc
+            piece: bytes = self._decoder.decompress(self._rest, most)
+        except Exception as exc:  # zlib.error, LZMAError, ZstdError: each library has one of its own
+            raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
+        self._rest = getattr(self._decoder, "unconsumed_tail", b"")  # only that of zlib keeps nothing itself
         if self._decoder.eof:
             self._rest, self._decoder = self._decoder.unused_data, None
         return piece
+
+
+def _gzip(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open gzip data. Python's zlib is as fast as pyarrow's, and tells where a member ends."""
+    return _ByDecoder(file, name, codec, partial(zlib.decompressobj, _WITH_GZIP_HEADER), b"\x1f\x8b")
+
+
+def _bz2(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open bzip2 data. pyarrow would fail at an empty stream between two others."""
+    import bz2
+
+    return _ByDecoder(file, name, codec, bz2.BZ2Decompressor, b"BZh")
+
+
+def _xz(file: Any, name: str, codec: str) -> _ByDecoder:
+    import lzma
+
+    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+    return _ByDecoder(file, name, codec, new, b"\xfd7zXZ\0")
+
+
+def _deflate(file: Any, name: str, codec: str) -> _ByDecoder:
+    """Open what HTTP calls deflate, which servers send with the two bytes of zlib in front and without."""
+    head = _taken(file, 2)
+    wbits = zlib.MAX_WBITS if head[:1] and head[0] % 16 == zlib.DEFLATED else -zlib.MAX_WBITS
+    return _ByDecoder(Rest(head, file), name, codec, partial(zlib.decompressobj, wbits))
+
+
+def _zstd(file: Any, name: str, codec: str) -> _ByDecoder | ByArrow:
+    """Open zstd data: with pyarrow, which is faster but takes no dictionary, unless the data begin with one."""
+    head = _taken(file, len(ZSTD_DICTIONARY))
+    if head == ZSTD_DICTIONARY:
+        try:
+            zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        except ImportError as exc:
+            need = "begins with a zstd dictionary, which needs backports.zstd: pip install 'neardup[warc]'"
+            raise MissingDependency(f"{name} {need}") from exc
+        return _ByDecoder(file, name, codec, partial(zstd.ZstdDecompressor, _dictionary(file, zstd)))
+    if isinstance(file, io.FileIO) and file.seekable():
+        file.seek(-len(head), io.SEEK_CUR)
+        return ByArrow(file, name, codec)
+    return ByArrow(Rest(head, file), name, codec)
+
+
+def _dictionary(file: Any, zstd: Any) -> Any:
+    """Read the dictionary that is in front of zstd data. Raises OSError if it is damaged."""
+    size = int.from_bytes(_taken(file, 4), "little")
+    data = _taken(file, min(size, _MOST_DICTIONARY))
+    if len(data) < size:
+        raise OSError("its dictionary is cut short")
+    try:
+        if data.startswith(_ZSTD_FRAME):
+            data = zstd.ZstdDecompressor().decompress(data, _MOST_DICTIONARY)
+        return zstd.ZstdDict(data)
+    except (ValueError, zstd.ZstdError) as exc:
+        raise OSError(f"its dictionary cannot be used ({exc})") from exc
+
+
+def _taken(file: Any, size: int) -> bytes:
+    """Read ``size`` bytes of a file that may give fewer at a time; fewer at its end only."""
+    data = b""
+    while len(data) < size and (piece := file.read(size - len(data))):
+        data += piece
+    return data
 
 
 def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
 
 
-CODECS: dict[str, type[Gzip] | type[Xz] | type[ByArrow]] = {
-    "gzip": Gzip,
-    "xz": Xz,
-    "zstd": ByArrow,
-    "bz2": ByArrow,
+CODECS: dict[str, Callable[[Any, str, str], _ByDecoder | ByArrow]] = {
+    "gzip": _gzip,
+    "xz": _xz,
+    "bz2": _bz2,
+    "zstd": _zstd,
     "lz4": ByArrow,
+    "brotli": ByArrow,
+    "deflate": _deflate,
 }
 """What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
 one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""

@@ -99,9 +99,9 @@ class PassedOver:
     a text), ``no records`` (JSON that is not an object a line), ``needs openpyxl`` (a spreadsheet, and the library is
     missing), ``further sheet`` (of a spreadsheet, beside the one that is read); in archives also ``no regular file``,
     ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``; of web archives ``no page``
-    (a record of what was fetched that is no page, or was not found) and ``needs warcio``; ``damaged`` (it
-    cannot be opened as what its name says, and what is bad is to be skipped); ``no clean
-    copy`` (an archive, which ``dedup`` does not write); ``attached`` (to a message, as a table or compressed)."""
+    (a record of what was fetched that is no page, was not found, or has no page of its own) and ``needs warcio``;
+    ``damaged`` (it cannot be opened as what its name says, and what is bad is to be skipped); ``no clean copy`` (an
+    archive, which ``dedup`` does not write); ``attached`` (to a message, as a table or compressed)."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int

@@ -1,8 +1,8 @@
 """What is at an address, read where it is: looked at, listed, streamed with pieces fetched ahead, or kept in a file.
 
 A name is fetched by ranges, several at a time, since one request is answered slowly and many are answered at once. An
-object that is replaced while it is read would give bytes of both; so its tag (ETag, or time of change) is compared when
-the last were read.
+object that is replaced while it is read would give bytes of both; so its tag (ETag, or time of change) is compared
+after the last bytes were read. That is done for the smallest, too, since the size and the bytes take two requests.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _FIRST = 1 << 20
 _FETCHERS = 16
 """Requests of this process at a time."""
 _CANNOT = "cannot be read"
+_UNWRITTEN = b"\xc1", b"\x3e"
+"""The last byte of a buffer before it is filled, for each attempt. No text in UTF-8 has the first."""
 
 
 class Facts(NamedTuple):
@@ -183,25 +185,45 @@ class RemoteFile:
         """Raises InputError where it cannot be opened."""
         self.address = address
         with explained(address, _CANNOT, InputError):
-            self.file, self.facts = _opened(address)
+            file, self.facts = _opened(address)
+        self._free = deque([file])
 
     @property
     def size(self) -> int:
         return self.facts.size
 
-    def range(self, start: int, size: int) -> Any:
-        """A buffer of the bytes of a range. InputChanged where the object is no longer the same."""
+    def range(self, start: int, size: int) -> bytearray:
+        """Read the bytes of a range. Raises InputChanged if the object is no longer the same.
+
+        The client of S3 says that it got all that it asked for, however short the answer was. So this looks whether
+        the last byte was written, a second time if the object may have just the byte that stood there.
+        """
+        data = bytearray(size)
+        for last in _UNWRITTEN:
+            data[-1:] = last
+            try:
+                got = self._fill(data, start)
+            except Exception as exc:  # what went wrong is less than what became of the object
+                self.check()
+                raise InputError(told(self.address, _CANNOT, exc)) from exc
+            if got == size and data[-1:] != last:
+                return data
+        self.check()
+        raise InputError(
+            f"{shown_path(self.address)} gave fewer than the {size:,} bytes that start at {start:,}. Run again. If "
+            "that does not help, look for a proxy or a gateway that answers in its place."
+        )
+
+    def _fill(self, data: bytearray, start: int) -> int:
+        """Read into a buffer, by a file of its own for each request under way. Return how many bytes were read."""
         try:
-            data = self.file.read_at(size, start)
-        except Exception as exc:  # what went wrong is less than what became of the object
-            self.check()
-            raise InputError(told(self.address, _CANNOT, exc)) from exc
-        if len(data) != size:
-            self.check()
-            raise InputError(
-                f"{shown_path(self.address)} gave {len(data):,} of {size:,} bytes from {start:,} on. Run again."
-            )
-        return data
+            file = self._free.pop()
+        except IndexError:
+            file = _opened(self.address)[0]
+        file.seek(start)
+        got = int(file.readinto(data))
+        self._free.append(file)
+        return got
 
     def check(self) -> None:
         """Raise InputChanged unless the object is still what it was."""
@@ -236,25 +258,32 @@ class RemoteFile:
                 future.cancel()
 
 
-class RemoteStream(io.RawIOBase):
-    """The bytes of an object from a place on, fetched ahead. Close it before its end when no more is wanted."""
+class _Reading(io.RawIOBase):
+    """An object that is read as a file."""
 
-    def __init__(self, address: str, first: int = 0) -> None:
-        """Raises InputError where there is no such object, or it cannot be read."""
+    def __init__(self, remote: RemoteFile, first: int = 0) -> None:
         super().__init__()
-        self._file = RemoteFile(address)
-        self._asked = min(first, self._file.size)
-        self._told = self._asked
-        self._pieces: deque[Future[Any]] = deque()
-        self._piece = memoryview(b"")
-        self._is_first = True
-        self._is_whole = self._file.size - self._asked <= _FIRST
+        self._file = remote
+        self._at = min(first, remote.size)
 
     def readable(self) -> bool:
         return True
 
     def tell(self) -> int:
-        return self._told
+        return self._at
+
+
+class RemoteStream(_Reading):
+    """The bytes of an object from an offset to its end, fetched ahead. Close it before its end if no more is wanted."""
+
+    def __init__(self, address: str, first: int = 0) -> None:
+        """Raises InputError if there is no such object, or it cannot be read."""
+        super().__init__(RemoteFile(address), first)
+        self._asked = self._at
+        self._pieces: deque[Future[Any]] = deque()
+        self._piece = memoryview(b"")
+        self._is_first = True
+        self._is_checked = False
 
     def readinto(self, view: Any, /) -> int:
         """Fill ``view``, with fewer bytes only where a piece ends."""
@@ -264,7 +293,7 @@ class RemoteStream(io.RawIOBase):
         size = min(len(into), len(self._piece))
         into[:size] = self._piece[:size]
         self._piece = self._piece[size:]
-        self._told += size
+        self._at += size
         return size
 
     def _next(self) -> bool:
@@ -276,9 +305,9 @@ class RemoteStream(io.RawIOBase):
             if not is_first:  # after which it is not known yet whether more is wanted
                 self._ask()
             return True
-        if not self._is_whole:  # what came in one answer is of one object
+        if not self._is_checked:
             self._file.check()
-            self._is_whole = True
+            self._is_checked = True
         return False
 
     def _ask(self) -> None:
@@ -295,32 +324,21 @@ class RemoteStream(io.RawIOBase):
         super().close()
 
 
-class _Searched(io.RawIOBase):
+class _Searched(_Reading):
     """An object that is read here and there: a request each time."""
-
-    def __init__(self, remote: RemoteFile) -> None:
-        super().__init__()
-        self._remote = remote
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._remote.size}[whence]
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
         return self._at
 
     def readinto(self, view: Any, /) -> int:
         into = memoryview(view).cast("B")
-        size = min(len(into), max(0, self._remote.size - self._at))
+        size = min(len(into), max(0, self._file.size - self._at))
         if size:
-            into[:size] = self._remote.range(self._at, size)
+            into[:size] = self._file.range(self._at, size)
             self._at += size
         return size
 

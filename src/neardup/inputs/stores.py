@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from neardup.errors import MissingDependency, NeardupError
-from neardup.inputs.addresses import BY_FSSPEC, check_address, scheme_of, settings_of
+from neardup.inputs.addresses import BY_FSSPEC, check_address, check_parts, scheme_of, settings_of
+from neardup.shown import first_line
 
 _OBJECTS = ("s3", "gs")
 _GIVES_UP = "?retry_limit_seconds=30"
@@ -44,6 +45,8 @@ _KINDS = (
     (r"SLOW_DOWN|THROTTL|status:? (429|503)", "the store asks for fewer requests", "Run again later; "),
 )
 """What clients say, what it means, and a cure before the settings."""
+_SPARE = re.compile(r"\. Detail: .*| \(Request ID: [^)]*\)")
+"""The parts of such a message that help nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class Store:
     """Whether an object is seen only when all of it is there: it then needs no other name while it is written."""
 
     def path(self, address: str) -> str:
-        """What the file system calls the thing at an address."""
+        """Return what the file system calls the thing at an address. Raises InputError as ``check_parts``."""
+        check_parts(address)
         name = address.partition("://")[2].partition("/")[2]
         return f"{self.base.rstrip('/')}/{name}" if name else self.base
 
@@ -102,10 +106,10 @@ def _by_fsspec(root: str) -> Store:
         files, base = fsspec.core.url_to_fs(f"{root}/")
     except ImportError as exc:  # it says what to install for this scheme
         raise MissingDependency(
-            f"{root}: addresses of {scheme} need a library beside fsspec. {_first_line(exc)}"
+            f"{root}: addresses of {scheme} need a library beside fsspec. {first_line(exc)}"
         ) from exc
     except ValueError as exc:
-        raise OSError(_first_line(exc)) from exc
+        raise OSError(first_line(exc)) from exc
     return Store(pafs.PyFileSystem(pafs.FSSpecHandler(files)), base, False)
 
 
@@ -124,7 +128,7 @@ def told(address: str, what: str, exc: BaseException) -> str:
     """The fact and the cure, for what a client has raised."""
     if isinstance(exc, FileNotFoundError):
         return f"{address} does not exist. Check the bucket and the name."
-    said = _first_line(exc)
+    said = _SPARE.sub("", first_line(exc)).rstrip(". ")
     if isinstance(exc, pa.ArrowInvalid) and "Empty path component" in said:
         return f"{address} has two slashes in a row, and such a name cannot be reached. Copy it to another."
     if "libhdfs" in said or "libjvm" in said:
@@ -145,9 +149,3 @@ def _given(address: str, cure: str) -> str:
         return ""
     begin = "how" if cure else "How"
     return f"{begin} it is reached is told by {settings_of(address)}."
-
-
-def _first_line(error: BaseException) -> str:
-    """What a client says, in one line, without where in it that came from."""
-    line = (str(error).splitlines() or [""])[0] or type(error).__name__
-    return re.sub(r"\. Detail: .*| \(Request ID: [^)]*\)", "", line).rstrip(". ")[:300]

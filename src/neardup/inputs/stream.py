@@ -1,8 +1,7 @@
 """Opening a path, an address or standard input as bytes: unpacked, and as UTF-8.
 
 Compression (``formats.COMPRESSIONS``; by magic number on standard input) and other encodings are dealt with here, once,
-for every format. Nothing here loads numpy or pyarrow, but for ``.zst``, ``.bz2`` and ``.lz4``: children that read
-documents use it.
+for every format. Nothing here loads numpy or pyarrow, but for zstd and LZ4: children that read documents use it.
 """
 
 from __future__ import annotations
@@ -15,14 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.inputs.addresses import is_remote, near_files
 from neardup.inputs.formats import stored_codec, text_codec
-from neardup.inputs.packed import CODECS, ByArrow, Gzip, Xz
+from neardup.inputs.packed import CODECS, ZSTD_DICTIONARY, Rest
+from neardup.shown import first_line
 
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
+    ZSTD_DICTIONARY: "zstd",
     b"BZh": "bz2",
     b"\xfd7zXZ\0": "xz",
     b"\x04\x22\x4d\x18": "lz4",
@@ -54,7 +55,7 @@ class ByteStream:
         self._stored = 0
         self._ahead = b""
         self._source: Any
-        self._packed: Gzip | Xz | ByArrow | None = None
+        self._packed: Any = None
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
@@ -102,6 +103,7 @@ class ByteStream:
         """Close the file; standard input is left open."""
         if self.name != "-":
             self._source.close()
+            self._file.close()
 
     def _fill(self, view: memoryview) -> int:
         done = 0
@@ -116,10 +118,14 @@ class ByteStream:
         return done
 
     def _unpack(self, file: Any, codec: str | None) -> None:
-        self._source = file
+        self._source = self._file = file
         codec = codec or stored_codec(self.name)
         if codec is not None:
-            self._source = self._packed = CODECS[codec](file, self.name, codec)
+            try:
+                self._source = self._packed = CODECS[codec](file, self.name, codec)
+            except BaseException:
+                file.close()
+                raise
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -129,18 +135,15 @@ class ByteStream:
         head = self.peek()
         for magic, codec in MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = CODECS[codec](_Rest(head, source), "standard input", codec)
+                self._source = self._packed = CODECS[codec](Rest(head, source), "standard input", codec)
                 self._ahead = b""
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turn what the system and the decompressors say into InputError with the cure."""
         try:
-            yield
-        except FileNotFoundError as exc:
-            raise InputError(f"{self.name} does not exist.{near_files(self.name)}") from exc
-        except PermissionError as exc:
-            raise InputError(f"{self.name} may not be read by this user. Change its rights, or copy it.") from exc
+            with explained_as("", self.name, (), ""):
+                yield
         except OSError as exc:
             if exc.errno is None:  # the decompressors carry no errno
                 message = (
@@ -150,6 +153,21 @@ class ByteStream:
             else:
                 message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
             raise InputError(message) from exc
+
+
+@contextmanager
+def explained_as(kind: str, name: str, errors: tuple[type[Exception], ...], cure: str) -> Iterator[None]:
+    """Turn the errors of the system and of a library into InputError; ``kind`` is such as "an archive"."""
+    try:
+        yield
+    except (NeardupError, MemoryError):
+        raise
+    except FileNotFoundError as exc:
+        raise InputError(f"{name} does not exist.{near_files(name)}") from exc
+    except PermissionError as exc:
+        raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
+    except errors as exc:
+        raise InputError(f"{name} cannot be read as {kind}: {first_line(exc)}. {cure}") from exc
 
 
 def open_at(name: str, first: int = 0) -> Any:
@@ -196,30 +214,6 @@ def size_of(name: str) -> int:
 def is_regular(name: str) -> bool:
     """Whether a name is that of a file, or an address: something that can be read more than once."""
     return os.path.isfile(name) or is_remote(name)
-
-
-class _Rest:
-    """Standard input as a file for the decompressors, beginning with the bytes that were looked at."""
-
-    closed = False
-
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self._head, self._rest, self._told = head, rest, 0
-
-    def read(self, size: int) -> bytes:
-        piece, self._head = self._head[:size], self._head[size:]
-        piece = piece or self._rest.read(size)
-        self._told += len(piece)
-        return piece
-
-    def tell(self) -> int:
-        return self._told
-
-    def close(self) -> None:
-        """Standard input is not ours to close."""
-
-    def flush(self) -> None:
-        """Nothing is ever written."""
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:

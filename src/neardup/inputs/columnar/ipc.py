@@ -22,6 +22,7 @@ from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import stored_codec
+from neardup.inputs.packed import Borrowed
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 from neardup.inputs.stream import open_whole
 
@@ -29,6 +30,8 @@ _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
 _DICTIONARY, _RECORDS = 2, 3
 _CONTINUED = 0xFFFFFFFF
+_LOOKED_AT = 1 << 12
+"""Bytes after the end of a stream that must be zeros. A stream that was appended begins there."""
 _WITH_THREE = (
     *(pat.is_string, pat.is_binary, pat.is_large_string, pat.is_large_binary),
     *(pat.is_list_view, pat.is_large_list_view),
@@ -46,7 +49,6 @@ class IpcSource(ColumnarFile):
             opened, rest = self._opened()
             with opened as file:
                 schema, is_file = self._schema(file)
-                file.seek(0)
                 data = file.read_buffer()
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns, self.names = chosen.columns(schema.names, self.name), schema.names
@@ -60,7 +62,6 @@ class IpcSource(ColumnarFile):
             return []
         with explained(self.name, "Arrow"), self._opened()[0] as file:
             schema, is_file = self._schema(file)
-            file.seek(0)
             data = file.read_buffer()
             choose_columns(schema, self._options, self.name)
             messages = messages_of(data, is_file=True, schema=schema, columns=[]) if is_file else []
@@ -89,16 +90,18 @@ class IpcSource(ColumnarFile):
         return self._opened()[0]
 
     def _schema(self, file: Any) -> tuple[Any, bool]:
+        """Read the schema, and whether it is that of a file and not of a stream; then go back to the beginning."""
         magic = file.read_at(len(_FILE_MAGIC), 0)
         file.seek(0)
-        if magic == _FILE_MAGIC:
-            return pa.ipc.open_file(file).schema, True
         if magic.startswith(_FEATHER_V1_MAGIC):
             raise InputError(
                 f"{self.name} is a Feather file of version 1, which current libraries no longer write. "
                 "Write it again as Feather version 2 or Parquet."
             )
-        return pa.ipc.open_stream(file).schema, False
+        is_file = magic == _FILE_MAGIC
+        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema
+        file.seek(0)
+        return schema, is_file
 
 
 def ipc_batches(
@@ -107,10 +110,12 @@ def ipc_batches(
     """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
 
     ``data``: pyarrow buffer of all of it; ``part``: the batches of a file that are wanted alone. Raises ArrowException
-    when it is damaged, TooLarge when a dictionary cannot be held.
+    when it is damaged, TooLarge when a dictionary cannot be held, InputError when a stream has no end marker.
     """
     columns = chosen.places
     messages = messages_of(data, is_file=is_file, schema=schema, columns=columns, part=part)
+    if not is_file:
+        _check_end(data, name)
     check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
     records = [message for message in messages if message.is_records]
     doomed = [message for message in records if message.unpacked > limit.whole]
@@ -193,12 +198,11 @@ def check_messages(messages: Sequence[Message], name: str, limit: RecordLimit, m
             raise TooLarge(name, *limit.refusal(what, message.unpacked, most=most))
 
 
-class _Joined:
+class _Joined(Borrowed):
     """Buffers one after the other as a file."""
 
-    closed = False
-
     def __init__(self, pieces: list[Any]) -> None:
+        super().__init__(None)
         self._pieces = pieces
 
     def read(self, size: int = -1) -> bytes:
@@ -213,18 +217,28 @@ class _Joined:
             size -= taken if size > 0 else 0
         return b"".join(found)
 
-    def close(self) -> None:
-        """Nothing is open."""
+
+def _check_end(data: Any, name: str) -> None:
+    """Raise InputError if a stream has no end marker. The format allows that, but a cut stream looks like it too."""
+    *_, (_, _, end) = _of_stream(data)
+    if end == len(data):
+        raise InputError(
+            f"{name} is an Arrow stream without an end marker, so batches may be missing. Write it again and close the "
+            r"writer. If you know that it is whole, add the marker: printf '\377\377\377\377\0\0\0\0' >> FILE"
+        )
 
 
 def _of_stream(data: Any) -> Iterator[tuple[int, int, int]]:
     """Start, begin of the body and end of each message."""
     at = 0
-    while at + 8 <= len(data):
-        size, head = struct.unpack_from("<iI", data[at : at + 8].to_pybytes())[0], 4
-        if size == -1:
-            size, head = struct.unpack_from("<i", data[at + 4 : at + 8].to_pybytes())[0], 8
-        if size <= 0:
+    while at < len(data):
+        marker, head = data[at : at + 4].to_pybytes(), 4
+        if marker == _CONTINUED.to_bytes(4, "little"):
+            marker, head = data[at + 4 : at + 8].to_pybytes(), 8
+        (size,) = struct.unpack("<i", marker)
+        if size == 0:
+            if data[at + head : at + head + _LOOKED_AT].to_pybytes().strip(b"\0"):
+                raise IndexError("more follows the end of the stream")
             return
         body = at + head + size
         metadata = data[at + head : body].to_pybytes()

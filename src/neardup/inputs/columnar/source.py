@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from neardup.errors import InputError
 from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
+from neardup.inputs.stream import explained_as
 
 REST_TASKS = 8
 """Tasks after which the pages of a mapped file are let go."""
@@ -75,21 +75,7 @@ class ColumnarFile(ColumnarSource):
         return pa.BufferReader(read_all(self._stream or self.name, limit=self._options.limit, many=True))
 
 
-@contextmanager
-def explained(name: str, kind: str) -> Iterator[None]:
+def explained(name: str, kind: str) -> AbstractContextManager[None]:
     """Turn what pyarrow says about a file into InputError with the cure."""
-    try:
-        yield
-    except FileNotFoundError as exc:
-        raise InputError(f"{name} does not exist. Check the path.") from exc
-    except PermissionError as exc:
-        raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
-    except (pa.ArrowException, OSError) as exc:
-        raise InputError(
-            f"{name} cannot be read as {kind}: {first_line(exc)}. Fetch or write the file again, or name "
-            "its true format with --input-format."
-        ) from exc
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    cure = "Fetch or write the file again, or name its true format with --input-format."
+    return explained_as(kind, name, (pa.ArrowException, OSError), cure)

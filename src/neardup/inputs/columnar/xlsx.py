@@ -12,7 +12,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
@@ -29,7 +29,7 @@ from neardup.inputs.blocks import read_all
 from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, unknown_column
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import BATCH_BYTES, INT64, Faults, RecordLimit, Source, Task, TooLarge
-from neardup.inputs.stream import ByteStream, open_whole
+from neardup.inputs.stream import ByteStream, explained_as, open_whole
 from neardup.types import Batch
 
 SPEC_SHEET = "neardup spec"
@@ -264,18 +264,9 @@ def opened_package(name: str, stream: ByteStream | None, limit: RecordLimit) -> 
             yield package
 
 
-@contextmanager
-def explained(name: str) -> Iterator[None]:
+def explained(name: str) -> AbstractContextManager[None]:
     """Turn what openpyxl and the unpacking say about a file, whatever it is, into InputError with the cure."""
-    try:
-        yield
-    except (NeardupError, MemoryError):
-        raise
-    except Exception as exc:
-        what = (str(exc).splitlines() or [""])[0].rstrip(".") or type(exc).__name__
-        raise InputError(
-            f"{name} cannot be read as .xlsx: {what}. Save it again with a program for spreadsheets, or as .csv."
-        ) from exc
+    return explained_as(".xlsx", name, (Exception,), "Save it again with a program for spreadsheets, or as .csv.")
 
 
 def find_sheet(package: zipfile.ZipFile) -> Sheet:

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.source import first_line
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import open_at
 from neardup.outputs.sink import Sink
+from neardup.shown import first_line
 from neardup.tasks.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.rewrite.feed import Feed, Part, records_of
 from neardup.tasks.rewrite.model import Rewrite, changed, check_rereadable
