@@ -13,6 +13,7 @@ import pytest
 from tests.index.specs import TEXTS
 
 from neardup import (
+    Index,
     InputError,
 )
 

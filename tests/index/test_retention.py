@@ -134,6 +134,39 @@ def test_a_clock_that_was_set_back_makes_nothing_old(clock: Clock) -> None:
         assert index.remove_older_than("1s").removed == 0
 
 
+def test_a_clock_that_was_ahead_keeps_nothing_for_longer(clock: Clock) -> None:
+    with Index.create() as index:
+        clock.seconds = START + 3650 * DAY  # a wrong clock, for one document
+        index.add("ahead", text(1))
+        clock.seconds = START
+        assert index.page().documents[0].added is None
+        assert index.remove_older_than("1s", dry_run=True).undated == 1
+        index.add("right", text(2))
+        assert [each.added for each in index.page().documents] == [iso(START)] * 2
+        clock.seconds = START + 31 * DAY
+        assert index.remove_older_than("30d").removed == 2
+
+
+def test_no_document_is_removed_before_its_age_whatever_the_clock_did(clock: Clock) -> None:
+    """The clock is right again when documents are removed, so a time after that is one that nothing says about."""
+    draw = random.Random(4)
+    for _ in range(60):
+        shown = [START + draw.randrange(-6, 7) * DAY for _ in range(8)]
+        with Index.create() as index:
+            for number, clock.seconds in enumerate(shown):
+                index.add(number, text(number))
+            present = clock.seconds = START + draw.randrange(0, 4) * DAY
+            added = [None if each.added is None else each.added for each in index.page().documents]
+        for number, seconds in enumerate(shown):
+            before = [at for at in shown[: number + 1] if at <= present]
+            later = [at for at in shown[number:] if at <= present]
+            if seconds > present:
+                expected = iso(max(*before, later[0], 0)) if later else None
+            else:
+                expected = iso(max(before))
+            assert added[number] == expected
+
+
 def test_built_and_merged_documents_have_the_time_of_their_addition(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "docs.jsonl").write_text("".join(f'{{"id": "b{n}", "text": "{text(n)}"}}\n' for n in range(20)))
     Index.build(tmp_path / "i", tmp_path / "docs.jsonl").close()

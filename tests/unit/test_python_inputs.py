@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,39 @@ def test_signatures_of_a_folder_with_a_document_that_cannot_be_read_are_refused(
     (tmp_path / "b.docx").write_bytes(b"no package")
     with pytest.raises(InputError, match=r"b\.docx: .* each document has a row"):
         neardup.sketch(tmp_path)
+
+
+RECORDS = [
+    {"id": "a", "text": "the minister will resign on friday", "lang": "en", "tags": ["x"]},
+    {"id": "b", "text": "the minister will resign on friday!", "score": 3},
+    {"id": 7, "text": "umbrellas sold well in spring", "score": "high"},
+]
+
+
+def test_records_are_documents_with_the_fields_of_a_line_of_jsonl(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
+    how = {"shingle": "char:4", "threshold": 0.7}
+    assert neardup.find(RECORDS, **how).pairs.to_pylist() == neardup.find(path, **how).pairs.to_pylist()
+    assert neardup.dedup(RECORDS, **how).data == [RECORDS[1], RECORDS[2]]
+
+
+@pytest.mark.parametrize("given", [RECORDS[0], RECORDS, tuple(RECORDS)])
+def test_an_index_takes_records_for_what_they_are(given: Any) -> None:
+    index = neardup.Index.create()
+    index.add(given)
+    records = [given] if isinstance(given, dict) else given
+    assert [each.id for each in index.page().documents] == [str(record["id"]) for record in records]
+
+
+def test_a_mapping_of_ids_to_texts_stays_one() -> None:
+    index = neardup.Index.create()
+    index.add({"title": "umbrellas sold well in spring", "chapter": "the minister will resign"})
+    assert [each.id for each in index.page().documents] == ["title", "chapter"]
+
+
+def test_a_record_without_a_text_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"(?s)no column.*text"):
+        neardup.find([{"id": 1, "score": 3}, {"id": 2, "score": 4}])
+    with pytest.raises(InputError, match="text"):
+        neardup.find([RECORDS[0], {"id": "c"}])

@@ -1,9 +1,10 @@
 """How long documents are kept: when each was added, and the removal of those that are older than some age.
 
-Numbers of documents rise in the order of addition, so the table ``added`` needs a row only where a new second begins:
-documents from its number on, up to the next row, were added then. Times never fall, whatever the clock does: a clock
-that was set back must not make new documents old. Documents before the first row were added by a neardup that kept no
-times. Nobody knows their age, and they stay.
+Numbers of documents rise in the order of addition, so the table ``added`` needs a row only when the clock shows another
+second: the documents from that number up to the next row were added then. Clocks can be wrong, so rows are read by two
+rules. A time in the future says nothing: the clock was ahead, and its documents count as added with the next ones. And
+times never fall: a clock that was set back must not make new documents old. Documents before the first row were added
+by a neardup that kept no times. Nobody knows their age, and they stay.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from neardup.index.core import Core
 from neardup.index.outcomes import RemovedByAge
 from neardup.index.prepared import EMPTY
-from neardup.index.statements import Reading, Writing
+from neardup.index.statements import MOST_NUMBER, Reading, Writing
 from neardup.index.views import View
 from neardup.types import I64
 
@@ -39,17 +40,34 @@ def as_text(seconds: int) -> str:
 
 def note_added(writing: Writing, first: int) -> None:
     """Keep the time of the documents from number ``first`` on, which are added in this transaction."""
-    last = writing.last_added()
     seconds = now()
-    if last is None or last < seconds:
+    if writing.last_added() != seconds:
         writing.insert_added(first, seconds)
 
 
+def _times(reading: Reading, low: int = 0, high: int = MOST_NUMBER) -> list[tuple[int, int | None]]:
+    """Return the rows of ``added`` for some documents with the times that count: none in the future, none that falls.
+
+    The time is None for documents of a clock that was ahead, if none were added after them.
+    """
+    rows, present = reading.added(low, high), now()
+    known = list[tuple[int, int | None]]()
+    latest, following = reading.added_beside(rows[0][0], high, present) if rows else (0, None)
+    for first, seconds in rows:
+        latest = max(latest, seconds) if seconds <= present else latest
+        known.append((first, latest if seconds <= present else None))
+    following = None if following is None else max(latest, following)
+    for i in reversed(range(len(known))):
+        following = known[i][1] or following
+        known[i] = known[i][0], following
+    return known
+
+
 def times_of(reading: Reading, numbers: list[int]) -> list[int | None]:
-    """When each document was added, in seconds since 1970; None where nobody knows."""
+    """Return when each document was added, in seconds since 1970; None if nobody knows."""
     if not numbers:
         return []
-    rows = reading.added(min(numbers), max(numbers))
+    rows = _times(reading, min(numbers), max(numbers))
     firsts: I64 = np.array([first for first, _ in rows], dtype=np.int64)
     places = np.searchsorted(firsts, np.array(numbers, dtype=np.int64), side="right") - 1
     return [rows[place][1] if place >= 0 else None for place in places.tolist()]
@@ -62,8 +80,8 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
         return core.ask(lambda reading, view: _told(reading, *_reach(reading, before), before))
 
     def work(writing: Writing, view: View) -> tuple[RemovedByAge, View | None]:
-        low, high = _reach(writing, before)
-        told = _told(writing, low, high, before)
+        low, high, unknown = _reach(writing, before)
+        told = _told(writing, low, high, unknown, before)
         if not told.removed:
             return told, None
         state = writing.state()
@@ -81,16 +99,21 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
     return core.change(work)
 
 
-def _reach(reading: Reading, before: int) -> tuple[int, int]:
-    """The numbers of documents that were added before a time: from the first whose time is known, to the end."""
-    rows, end = reading.added(), reading.state().next
+def _reach(reading: Reading, before: int) -> tuple[int, int, int]:
+    """Return the numbers of documents that were added before a time: from the first one that is dated, to the end.
+
+    The third number is the first document after them whose time nobody knows.
+    """
+    rows, end = _times(reading), reading.state().next
     low = rows[0][0] if rows else end
-    return low, next((first for first, seconds in rows if seconds >= before), end)
+    unknown = next((first for first, seconds in rows if seconds is None), end)
+    return low, next((first for first, seconds in rows if seconds is None or seconds >= before), end), unknown
 
 
-def _told(reading: Reading, low: int, high: int, before: int) -> RemovedByAge:
+def _told(reading: Reading, low: int, high: int, unknown: int, before: int) -> RemovedByAge:
+    end = reading.state().next
     return RemovedByAge(
         removed=reading.count(low, high, EMPTY)[0],
-        undated=reading.count(0, low, EMPTY)[0],
+        undated=reading.count(0, low, EMPTY)[0] + reading.count(unknown, end, EMPTY)[0],
         before=as_text(before),
     )

@@ -132,7 +132,7 @@ class Reading:
         return version
 
     def added(self, low: int = 0, high: int = MOST_NUMBER) -> list[tuple[int, int]]:
-        """Times of addition: first document, and seconds since 1970; both rise.
+        """Return times of addition by rising first document, in seconds since 1970, as the clock showed them.
 
         All, or those of the documents with numbers from ``low`` to ``high``.
         """
@@ -145,10 +145,18 @@ class Reading:
         ).fetchall()
         for row in found:
             self._check_added(row)
-        times = [(first, seconds) for first, seconds, _ in found]
-        if any(times[i][1] >= times[i + 1][1] for i in range(len(times) - 1)):
-            raise self._damaged("its times of addition")
-        return times
+        return [(first, seconds) for first, seconds, _ in found]
+
+    def added_beside(self, low: int, high: int, present: int) -> tuple[int, int | None]:
+        """Return the latest time in a row before ``low``, or 0, and the time of the next row after ``high``, or None.
+
+        Times after ``present`` do not count.
+        """
+        before = self._execute("SELECT max(seconds) FROM added WHERE first < ? AND seconds <= ?", (low, present))
+        after = self._execute(
+            "SELECT seconds FROM added WHERE first > ? AND seconds <= ? ORDER BY first LIMIT 1", (high, present)
+        )
+        return before.fetchone()[0] or 0, (after.fetchone() or (None,))[0]
 
     def last_added(self) -> int | None:
         """The last time of addition; None when there is none."""

@@ -561,7 +561,7 @@ class Index:
 
         Args:
             documents: with ``texts``, their ids, as many, or one id. Without, inputs as of ``find``: a path, a frame,
-                pairs (id, text) and so on.
+                a record or a list of them, pairs (id, text) and so on. A whole number outside 64 bits becomes text.
             texts: a text for each id, or one; None where ``documents`` are inputs.
             text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
             on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.

@@ -299,7 +299,8 @@ def open_inputs(
 
     Args:
         inputs: a str or Path (file, folder, glob pattern, "-"), a list of Path, a list of str (the documents
-            themselves), an iterable of (id, text), a mapping of id to text, or an object with Arrow data.
+            themselves), an iterable of (id, text), a mapping of id to text, a record or a list of records (dicts with
+            the fields that a line of JSONL has), or an object with Arrow data.
         options: how they are read.
         item: documents are sets of items.
         name: what values in memory are called.
@@ -363,10 +364,12 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
 
 
 def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Reader:
-    from neardup.inputs.columnar.objects import ObjectSource, is_arrow_object, rereadable
+    from neardup.inputs.columnar.objects import ObjectSource, is_arrow_object, record_table, records_of, rereadable
     from neardup.inputs.python import PythonSource
 
     value = rereadable(inputs) if again else inputs
+    if not is_arrow_object(value) and (records := records_of(value, options)) is not None:
+        return Reader([ObjectSource(record_table(records), options, name)], [name], options, value)
     if is_arrow_object(value):
         return Reader([ObjectSource(value, options, name)], [name], options, value)
     if isinstance(value, (bytes, bytearray)) or not isinstance(value, Iterable):

@@ -88,7 +88,8 @@ def find(
 
     Args:
         inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
-            or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
+            or mapping of (id, text); a record or a list of records, which are dicts with the fields of a line of
+            JSONL; any object with the Arrow PyCapsule interface (a data frame, a table, a column).
             With ``shingle="item"`` a document may be a list or set of str or int.
         measure: ``jaccard``, the share of the shingles of both that both have, or ``containment``, the share of the
             smaller set that the larger one has: for texts that are part of others. Pairs of a containment are all

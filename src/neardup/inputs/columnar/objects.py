@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_columns import Chosen, check_text_type, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarSource
-from neardup.inputs.columns import unknown_column
+from neardup.inputs.columns import ID_NAMES, TEXT_NAMES, unknown_column
 from neardup.inputs.source import ReadOptions, Task
 
 ARROW = (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray)
@@ -34,6 +34,32 @@ def is_arrow_object(value: Any) -> bool:
             f"Give one of them, such as dataset[{next(iter(value), 'train')!r}]."
         )
     return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or is_dataset(value)
+
+
+def records_of(value: Any, options: ReadOptions) -> list[Mapping[str, Any]] | None:
+    """Return the records of a list of dicts, or of one dict, as lines of JSONL have them; None if it is neither.
+
+    A dict is a record if it has the field that ``text`` names, or one that is named like a text and one like an id.
+    Any other dict maps ids to texts.
+    """
+    if isinstance(value, Mapping):
+        texts = {options.text} if isinstance(options.text, str) else {*(options.text or TEXT_NAMES)}
+        ids = texts if options.text else {*ID_NAMES}
+        return [value] if not texts.isdisjoint(value) and not ids.isdisjoint(value) else None
+    is_list = isinstance(value, (list, tuple)) and len(value) > 0
+    return list(value) if is_list and all(isinstance(each, Mapping) for each in value) else None
+
+
+def record_table(records: list[Mapping[str, Any]]) -> pa.Table:
+    """Return records as a table; values of several types in one field become text."""
+    columns = {}
+    for name in dict.fromkeys(key for record in records for key in record):
+        values = [record.get(name) for record in records]
+        try:
+            columns[str(name)] = pa.array(values)
+        except (pa.ArrowException, OverflowError):
+            columns[str(name)] = pa.array([None if each is None else str(each) for each in values])
+    return pa.table(columns)
 
 
 def is_dataset(value: Any) -> bool:
