@@ -55,6 +55,8 @@ CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
 """How pairs are found, where the measure says it."""
+NAMES_PART = 0.05
+"""The share of the memory for data that the ids of documents may take which are written together."""
 
 ALL = ListOptions()
 
@@ -138,6 +140,8 @@ class Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
         budget = Budget.of(self.options.memory_limit)
+        ids = self.provenance.ids
+        ids.piece_bytes = min(ids.piece_bytes, budget.share(NAMES_PART))
         if workdir is not None:
             check_room(self.spec)
         self.stamps = self.reader.stamps()

@@ -158,7 +158,17 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s {who}"),
         *_exchanged_rows(summary["exchanged"]),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
+        *_over_limit(summary),
     ]
+
+
+def _over_limit(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the warning that the run took more memory than its limit, if it did."""
+    over = summary["peak_memory"] - summary["memory_limit"]
+    if over <= 0:
+        return []
+    cure = "If nothing may pass the limit, run with a smaller --memory, or with --threads 1"
+    return [("OVER LIMIT", f"{megabytes(over)} more memory than the limit were used. {cure}.")]
 
 
 def _cluster(summary: Mapping[str, Any]) -> str:

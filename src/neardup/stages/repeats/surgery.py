@@ -71,7 +71,8 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
 
 def without(text: bytes, cuts: Sequence[Span]) -> bytes:
     """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     for (start, end), white in zip(cuts, joints(text, cuts), strict=True):
         pieces += (text[at:start], white)
         at = end
@@ -83,7 +84,7 @@ def joints(text: bytes, cuts: Sequence[Span]) -> Iterator[bytes]:
     """Yield the bytes that take the place of each cut: none, or white space where two words would run together."""
     known: Known = {}
     for start, end in cuts:
-        is_inside = 0 < start and end < len(text)
+        is_inside = start > 0 and end < len(text)
         if is_inside and _is_word_before(text, start, known) and _is_word_at(text, end, known):
             yield b"\n" if _BREAK.search(text, start, end) else b" "
         else:
