@@ -34,7 +34,7 @@ from neardup.engine.reading.families import check_room
 from neardup.engine.reading.template import Template
 from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.results.ordered import ordered_pairs
-from neardup.engine.space import RECORD_SHARE, Budget, Space
+from neardup.engine.space import Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.addresses import address_of
@@ -71,7 +71,7 @@ def limit_records(
     largest, memory = limits or (budget.record, budget.limit)
     together = budget.together(threads)
     limit = reader.options.limit
-    limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together, setting=setting)
+    limit.set(largest, memory=memory, growth=1 / budget.record_share, together=together, setting=setting)
 
 
 def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:

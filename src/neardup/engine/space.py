@@ -50,6 +50,8 @@ class Budget:
     """Of the whole process, as set."""
     work: int
     """What is left of it for data."""
+    record_share: float = RECORD_SHARE
+    """What one document may have of that; less where the work on it takes more than six times its bytes."""
 
     @classmethod
     def of(cls, limit: int | None) -> Budget:
@@ -79,7 +81,7 @@ class Budget:
     @property
     def record(self) -> int:
         """The largest record that may be read. Measured: 4 to 6 times its bytes are held while it is worked on."""
-        return int(RECORD_SHARE * self.work)
+        return int(self.record_share * self.work)
 
     def together(self, threads: int) -> int:
         """Bytes of a block of documents that may be worked on beside others."""

@@ -28,7 +28,7 @@ from neardup.engine.repeats.near import NearRepeats
 from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
-from neardup.engine.space import Budget, Space
+from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
@@ -44,6 +44,12 @@ from neardup.tasks.repeats.spans import span_table
 from neardup.tasks.repeats.summary import PassageSummary, summarize
 from neardup.tasks.repeats.unit_runs import UnitRuns
 from neardup.types import I64, Batch, Documents
+
+UNITS_SHARE = 1 / 80
+"""The share of the memory for data that a document may have whose characters, words or units are compared. Measured: up
+to 80 times its bytes are held while it is worked on."""
+SENTENCES_SHARE = 1 / 320
+"""The share where sentences are compared: for each, if of three letters only, the library takes 750 bytes."""
 
 
 @dataclass(slots=True)
@@ -119,12 +125,19 @@ class PassageRun:
                 " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
-        budget = self.budget or Budget.of(self.options.memory_limit)
+        budget = self.budget or replace(Budget.of(self.options.memory_limit), record_share=self._record_share)
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
+
+    @property
+    def _record_share(self) -> float:
+        """The share of the memory for data that one document may have, by what its units take at worst."""
+        if isinstance(self.length, UnitRuns):
+            return SENTENCES_SHARE if self.length.unit == "sentence" else UNITS_SHARE
+        return RECORD_SHARE if self.length.kind == "byte" and self.normalize == UNCHANGED else UNITS_SHARE
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
