@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ class Budget:
     """Of the whole process, as set."""
     work: int
     """What is left of it for data."""
-    record_share: float = RECORD_SHARE
+    record_share: float = field(default_factory=lambda: RECORD_SHARE)
     """What one document may have of that; less where the work on it takes more than six times its bytes."""
 
     @classmethod

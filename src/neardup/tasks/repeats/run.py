@@ -28,7 +28,7 @@ from neardup.engine.repeats.near import NearRepeats
 from neardup.engine.repeats.read_units import WholeUnits
 from neardup.engine.repeats.runs import find_runs
 from neardup.engine.repeats.units import Units, Window
-from neardup.engine.space import RECORD_SHARE, Budget, Space
+from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
@@ -125,19 +125,20 @@ class PassageRun:
                 " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
-        budget = self.budget or replace(Budget.of(self.options.memory_limit), record_share=self._record_share)
+        budget = self.budget or self._own_budget()
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
 
-    @property
-    def _record_share(self) -> float:
-        """The share of the memory for data that one document may have, by what its units take at worst."""
-        if isinstance(self.length, UnitRuns):
-            return SENTENCES_SHARE if self.length.unit == "sentence" else UNITS_SHARE
-        return RECORD_SHARE if self.length.kind == "byte" and self.normalize == UNCHANGED else UNITS_SHARE
+    def _own_budget(self) -> Budget:
+        """Return the budget, in which a document may have what its units leave room for at worst."""
+        budget = Budget.of(self.options.memory_limit)
+        if self.length.kind == "byte" and self.normalize == UNCHANGED and not isinstance(self.length, UnitRuns):
+            return budget
+        is_sentence = isinstance(self.length, UnitRuns) and self.length.unit == "sentence"
+        return replace(budget, record_share=min(budget.record_share, SENTENCES_SHARE if is_sentence else UNITS_SHARE))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
