@@ -229,7 +229,7 @@ def test_memory_that_threads_freed_goes_back_to_the_system_beside_a_workdir(tmp_
     """The kernel counts what the allocator keeps: a clean-up under 500 MB held over 100 MB of freed memory so."""
     command = [sys.executable, "-c", FREED, str(tmp_path / "work")]
     kept = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert kept < 80e6
+    assert kept < 90e6
 
 
 def test_passing_work_gets_less_room_when_the_process_holds_nearly_all_of_its_limit(
