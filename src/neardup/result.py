@@ -107,6 +107,7 @@ class Summary:
             "columns": [asdict(each) for each in self.columns],
             "preset": None if self.preset is None else self.preset.as_dict(),
             "hints": [each.as_dict() for each in self.hints],
+            "over_limit": max(0, self.peak_memory - self.memory_limit),
         }
         return {**asdict(self), **plain}
 

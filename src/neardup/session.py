@@ -34,7 +34,7 @@ from neardup.engine.reading.families import check_room
 from neardup.engine.reading.template import Template
 from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.results.ordered import ordered_pairs
-from neardup.engine.space import RECORD_SHARE, Budget, Space
+from neardup.engine.space import Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.addresses import address_of
@@ -55,6 +55,8 @@ CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
 """How pairs are found, where the measure says it."""
+NAMES_PART = 0.05
+"""The share of the memory for data that the ids of documents may take which are written together."""
 
 ALL = ListOptions()
 
@@ -69,7 +71,7 @@ def limit_records(
     largest, memory = limits or (budget.record, budget.limit)
     together = budget.together(threads)
     limit = reader.options.limit
-    limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together, setting=setting)
+    limit.set(largest, memory=memory, growth=1 / budget.record_share, together=together, setting=setting)
 
 
 def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:
@@ -139,6 +141,8 @@ class Run:
         path = work_path(self.options, self.reader, self.spill_to)
         self.reader.check()
         budget = Budget.of(self.options.memory_limit)
+        ids = self.provenance.ids
+        ids.piece_bytes = min(ids.piece_bytes, budget.share(NAMES_PART))
         if workdir is not None:
             check_room(self.spec)
         self.stamps = self.reader.stamps()

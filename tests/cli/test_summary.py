@@ -81,6 +81,13 @@ def test_a_cluster_is_named_with_what_its_tasks_sent_to_each_other(summary: dict
     assert "peak memory   210.0 MB of 2.0 GB on the driver" in lines
 
 
+def test_a_limit_that_was_passed_is_said_in_a_line_of_its_own_with_a_cure(summary: dict[str, Any]) -> None:
+    summary["peak_memory"] = 2_040_000_000
+    (line,) = [line for line in summary_lines(summary, crowds=[], faults=[], verbose=False) if "OVER LIMIT" in line]
+    assert "by 40.0 MB" in line
+    assert "--memory" in line
+
+
 def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str, Any]) -> None:
     def first() -> str:
         return summary_lines(summary, crowds=[], faults=[], verbose=False)[0]

@@ -237,6 +237,23 @@ def test_a_resumed_run_passes_over_what_it_began_to_pass_over(tmp_path: Path, on
         assert ("600.0 MB" in reason) == (on_bad == "skip")
 
 
+@pytest.mark.parametrize(
+    ("word", "size", "options"),
+    [("a! ", 1_000_000, ["--unit", "sentence"]), ("words ", 4_000_000, ["--min-words", "20"])],
+)
+def test_passages_refuse_a_record_whose_units_would_not_fit_into_the_limit(
+    tmp_path: Path, word: str, size: int, options: list[str]
+) -> None:
+    """Each took some 100 MB above 500: for a letter of text, units take up to 240 times its bytes."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"text": word * (size // len(word))}))
+    command = [sys.executable, "-m", "neardup", "passages", str(path), *options, "--cut", "first", "--memory", "500MB"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "o")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{path}:1: the line has {size / 1e6:.1f} MB" in done.stderr or "1,000,0" in done.stderr
+    assert "Raise --memory" in done.stderr
+
+
 # memory, for real
 
 

@@ -114,6 +114,21 @@ def test_megabytes_of_marks_and_many_cuts_in_them_are_done_in_seconds(mark: str)
     assert snap_cuts(text, [(4, len(text))], snap="sentence", least=1) == [(4, len(text))]
 
 
+def test_a_run_of_marks_is_read_once_however_many_cuts_are_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(character: str) -> str:
+        read.append(character)
+        return category(character)
+
+    text = "a" + "\u0301" * 20_000
+    monkeypatch.setattr("neardup.stages.repeats.surgery.unicodedata.category", counted)
+    cuts = [(at, at + 50) for at in range(1, len(text.encode()) - 50, 100)]
+    snap_cuts(text.encode(), cuts, snap="word", least=1)
+    without(text.encode(), cuts)
+    assert len(read) < 10 * len(text)
+
+
 @given(st.lists(st.sampled_from(["a", "\u00e9", " ", "\n", "\r", "\r\n", "\x85"]), max_size=14).map("".join), st.data())
 @settings(max_examples=500)
 def test_a_cut_to_lines_begins_and_ends_where_lines_do(text: str, data: st.DataObject) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +200,46 @@ def test_a_run_ends_when_it_has_met_more_documents_than_the_memory_has_room_for(
     assert result.exit_code == 1
     assert "documents need about" in result.stderr
     assert not (tmp_path / "clean.jsonl").exists()
+
+
+FREED = """
+import sys, threading
+from pathlib import Path
+import numpy as np
+from neardup.engine.space import Budget, Space
+from neardup.spool import resident_memory
+
+space = Space(Budget(400_000_000, 140_000_000), Path(sys.argv[1]), {"spec_id": "x"}, at_once=True)
+start = resident_memory()
+
+def work(size, count):
+    np.ones(30 << 17)  # after this the allocator would keep twice as much of what a thread frees
+    held = [np.ones(size) for _ in range(count)]
+
+for sizes in ((4 << 17, 12), (1 << 16, 90)):
+    thread = threading.Thread(target=work, args=sizes)
+    thread.start()
+    thread.join()
+print(resident_memory() - start)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator of the GNU library")
+def test_memory_that_threads_freed_goes_back_to_the_system_beside_a_workdir(tmp_path: Path) -> None:
+    """The kernel counts what the allocator keeps: a clean-up under 500 MB held over 100 MB of freed memory so."""
+    command = [sys.executable, "-c", FREED, str(tmp_path / "work")]
+    kept = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert kept < 90e6
+
+
+def test_passing_work_gets_less_room_when_the_process_holds_nearly_all_of_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    space = Space(Budget(500_000_000, 200_000_000), None, {})
+    rooms = []
+    for held in (250_000_000, 480_000_000, 600_000_000):
+        monkeypatch.setattr("neardup.engine.space.resident_memory", lambda held=held: held)
+        rooms.append(space.room(0.25))
+    assert rooms[0] == 50_000_000
+    assert rooms[1] <= 10_000_000
+    assert 0 < rooms[2] <= rooms[1]

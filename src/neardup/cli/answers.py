@@ -91,8 +91,9 @@ def _answers() -> dict[str, tuple[Schema, Shapes]]:
     listed = {"listed": {**WHOLE, "description": "Pairs that are listed, where --top asks for a number of them."}}
     audit = shapes.ref("Audit", record({**shapes.fields(Audit, but=["missed"]), **spec}))
     plan = _plan(shapes, preset)
-    found = {**shapes.fields(Summary), **spec}
-    cleaned = {**shapes.fields(CleanSummary), **spec, "largest_keeper": maybe(ID)}
+    over = {"over_limit": {**WHOLE, "description": "Bytes of the peak above the memory limit; 0 if it was kept."}}
+    found = {**shapes.fields(Summary), **spec, **over}
+    cleaned = {**shapes.fields(CleanSummary), **spec, **over, "largest_keeper": maybe(ID)}
     cleaned["passages"] = maybe(_step_passages(shapes))
     example = {"id": ID, "keeper": ID, "similarity": NUMBER, "rule": TEXT, "text": TEXT, "keeper_text": TEXT}
     about = "A removed document beside the one that stands for it, with --show."

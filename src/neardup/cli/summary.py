@@ -153,6 +153,8 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     is_local = summary["engine"] == LOCAL
     who = f"with {counted(summary['threads'], 'thread')}" if is_local else f"with {_cluster(summary)}"
     memory += "" if is_local else " on the driver"
+    over = summary["peak_memory"] - summary["memory_limit"]
+    cure = "Where more memory ends the process, run with a smaller --memory, or with --threads 1."
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
@@ -160,6 +162,7 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s {who}"),
         *_exchanged_rows(summary["exchanged"]),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
+        *([("OVER LIMIT", f"by {megabytes(over)}. {cure}")] if over > 0 else []),
     ]
 
 

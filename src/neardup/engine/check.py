@@ -53,7 +53,7 @@ PAIR_BYTES = 200
 
 def pairs_at_once(space: Space) -> int:
     """Pairs that the memory has room for while they are checked."""
-    return min(MOST_PAIRS, max(1_000, space.budget.share(0.15) // PAIR_BYTES))
+    return min(MOST_PAIRS, max(1_000, space.room(0.15) // PAIR_BYTES))
 
 
 class TooLargeError(Exception):
@@ -165,7 +165,7 @@ class Checker:
         self.threads = threads
         self.checked = 0
         self._is_containment = collection.spec.measure == CONTAINMENT
-        self._chunk = min(CHUNK_SHINGLES * threads, collection.space.budget.share(0.25) // SHINGLE_BYTES)
+        self._chunk = self._chunk_now()
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
         """Held while texts are compared that have more than the share of a thread."""
@@ -188,6 +188,7 @@ class Checker:
         similarity = np.full(left.size, -1.0)
         step = pairs_at_once(self.collection.space)
         for i in range(0, left.size, step):
+            self._chunk = self._chunk_now()
             some = np.arange(i, min(i + step, left.size))
             of = screen and screen.of(some)
             if of is not None:
@@ -201,6 +202,10 @@ class Checker:
                 if observer is not None:
                     observer.advance(chunk.pairs.size)
         return similarity
+
+    def _chunk_now(self) -> int:
+        """Return the shingles of documents that are checked together."""
+        return min(CHUNK_SHINGLES * self.threads, self.collection.space.room(0.25) // SHINGLE_BYTES)
 
     def drop_buffers(self) -> None:
         """Give up the memory that is kept for the next chunk."""
@@ -277,7 +282,7 @@ class Checker:
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
         """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""
         most = MOST_SPOOLED if self.collection.is_spooled else MOST_TEXTS
-        room = min(most, self.collection.space.budget.share(TEXTS_PART))
+        room = min(most, self.collection.space.room(TEXTS_PART))
         held: list[Chunk] = []
         size = 0
         for chunk in chunks:

@@ -98,6 +98,8 @@ class Ids:
         self._strings: Texts = MemoryTexts()
         self._is_spilled = False
         self._longest = 0
+        self.piece_bytes = _PIECE_BYTES
+        """The most bytes of ids in a piece of ``pieces``; naming its rows takes some six times as much."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -180,15 +182,15 @@ class Ids:
         return table[at, _ID_KIND], rows - table[at, _START] + table[at, _ID_BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
-        """Cut columns of rows into pieces of which all ids are held at a time: 262,144 rows, or 32 MB of long ids."""
-        size = int(columns[0].size)
+        """Cut columns of rows into pieces whose ids are held at a time: 262,144 rows or 32 MB of long ids, or fewer."""
+        size, step = int(columns[0].size), max(1, _PIECE * self.piece_bytes // _PIECE_BYTES)
         names = np.array([len(shown_path(source).encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
-        is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
-        for first in range(0, size, _PIECE):
-            end = min(first + _PIECE, size)
+        is_long = max(self._longest, int(names.max())) * len(columns) * step > self.piece_bytes
+        for first in range(0, size, step):
+            end = min(first + step, size)
             if is_long and self.type is _TEXT:
                 taken = np.sum([self._lengths(rows[first:end].astype(np.int64), names) for rows in columns], axis=0)
-                for run in cut(taken, _PIECE_BYTES):
+                for run in cut(taken, self.piece_bytes):
                     yield slice(first + run.start, first + run.stop)
             else:
                 yield slice(first, end)

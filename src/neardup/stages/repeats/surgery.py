@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 Span = tuple[int, int]
+Known = dict[int, bool]
+"""Whether a word reaches the places of one text that were asked about. A run of marks is so walked through once, and
+not once for each cut in it."""
 
 SNAPS = ("char", "word", "line", "sentence")
 UNIT = "unit"
@@ -50,12 +53,13 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
     if snap == UNIT:
         return [_with_white_space(text, *cut) for cut in cuts if cut[1] - cut[0] >= least]
     found = []
+    known: Known = {}
     for start, end in cuts:
         start, end = _to_characters(text, start, end)
         if start == end:
             continue
         if snap == "word":
-            start, end = _to_words(text, start, end)
+            start, end = _to_words(text, start, end, known)
         elif snap == "line":
             start, end = _to_lines(text, start, end)
         elif snap == "sentence":
@@ -67,20 +71,24 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
 
 def without(text: bytes, cuts: Sequence[Span]) -> bytes:
     """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
-    pieces, at = [], 0
-    for start, end in cuts:
-        pieces.append(text[at:start])
+    pieces: list[bytes] = []
+    at = 0
+    for (start, end), white in zip(cuts, joints(text, cuts), strict=True):
+        pieces += (text[at:start], white)
         at = end
-        pieces.append(joint(text, start, end))
     pieces.append(text[at:])
     return b"".join(pieces)
 
 
-def joint(text: bytes, start: int, end: int) -> bytes:
-    """What takes the place of a cut: nothing, or white space where two words would run together."""
-    if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
-        return b"\n" if _BREAK.search(text, start, end) else b" "
-    return b""
+def joints(text: bytes, cuts: Sequence[Span]) -> Iterator[bytes]:
+    """Yield the bytes that take the place of each cut: none, or white space where two words would run together."""
+    known: Known = {}
+    for start, end in cuts:
+        is_inside = start > 0 and end < len(text)
+        if is_inside and _is_word_before(text, start, known) and _is_word_at(text, end, known):
+            yield b"\n" if _BREAK.search(text, start, end) else b" "
+        else:
+            yield b""
 
 
 def _is_inside(text: bytes, at: int) -> bool:
@@ -121,21 +129,24 @@ def _goes_on(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character).startswith("M")
 
 
-def _is_word_before(text: bytes, at: int) -> bool:
-    while at > 0:
-        begin = _begin_before(text, at)
-        character = text[begin:at].decode("utf-8", "replace")
+def _is_word_before(text: bytes, at: int, known: Known) -> bool:
+    place, found = at, False
+    while place > 0 and place not in known:
+        begin = _begin_before(text, place)
+        character = text[begin:place].decode("utf-8", "replace")
         if not _goes_on(character):
-            return _is_letter(character)
-        at = begin
-    return False
+            found = _is_letter(character)
+            break
+        place = begin
+    known[at] = known.get(place, found)
+    return known[at]
 
 
-def _is_word_at(text: bytes, at: int) -> bool:
+def _is_word_at(text: bytes, at: int, known: Known) -> bool:
     if at == len(text):
         return False
     character = text[at : _end_at(text, at)].decode("utf-8", "replace")
-    return _is_word_before(text, at) if _goes_on(character) else _is_letter(character)
+    return _is_word_before(text, at, known) if _goes_on(character) else _is_letter(character)
 
 
 def _word_length(text: str) -> int:
@@ -148,10 +159,10 @@ def _word_length(text: str) -> int:
         at += 1
 
 
-def _to_words(text: bytes, start: int, end: int) -> Span:
-    if _is_word_before(text, start):
+def _to_words(text: bytes, start: int, end: int, known: Known) -> Span:
+    if _is_word_before(text, start, known):
         start = _behind_word(text, start, end)
-    if _is_word_at(text, end):
+    if _is_word_at(text, end, known):
         end = _before_word(text, start, end)
     return start, end
 

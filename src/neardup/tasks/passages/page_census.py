@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.stages.repeats.segments import IGNORED
-from neardup.stages.repeats.surgery import joint, snap_cuts
+from neardup.stages.repeats.surgery import joints, snap_cuts
 from neardup.tasks.repeats.cutting import cuts_in_bytes
 from neardup.tasks.repeats.places import Spans
 from neardup.tasks.repeats.run import PassageRun
@@ -104,7 +104,7 @@ def marks_of(run: PassageRun, spans: Spans, passage: I64, row: int, text: bytes,
     is_repeat = spans.kind[mine] != IGNORED
     low, high, numbers = (column[mine][is_repeat] for column in (spans.low, spans.high, passage))
     marks = _apart(low - base, high - base, numbers, np.array(cut, np.int64).reshape(-1, 2))
-    joined = [(start, end, joint(text, start, end).decode()) for start, end in cut]
+    joined = [(*span, white.decode()) for span, white in zip(cut, joints(text, cut), strict=True)]
     return Marks(marks[:LISTED], joined[:LISTED], max(0, len(marks) - LISTED))
 
 
