@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.index.specs import TEXTS
 
+import neardup
 from neardup import (
     Index,
     InputError,
@@ -260,8 +261,8 @@ def test_an_id_that_is_there_is_not_admitted(index: Any) -> None:
     assert "fresh" in index
 
 
-def test_a_new_version_is_compared_with_all_but_the_version_that_it_replaces(tmp_path: Path) -> None:
-    with Index.create(threshold=0.5, shingle="word:2") as index:
+def test_a_new_version_is_compared_with_all_but_the_version_that_it_replaces() -> None:
+    with neardup.Index.create(threshold=0.5, shingle="word:2") as index:
         index.add(["a", "b"], ["one two three four five six", "zz yy xx ww vv"])
         new = "one two three four five seven"
         assert index.add_if_new("a", new, on_duplicate="replace").match is None
