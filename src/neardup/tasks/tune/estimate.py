@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.tasks.tune.dialogue import Dialogue
-from neardup.tasks.tune.grid import Setting
+from neardup.tasks.tune.grid import THRESHOLDS, Setting
 from neardup.tasks.tune.products import product
 from neardup.types import F64
 
@@ -22,6 +22,8 @@ DRAWS = 400
 INTERVAL = (0.025, 0.975)
 TRUST = 0.5
 """What an answer counts for the intervals."""
+NEAREST = 5
+"""Answers nearest to a pair in similarity, by which alone its share is estimated."""
 SEPARATING = 0.6
 """Expected F1 below which it is said that no setting of wording separates duplicates from others."""
 
@@ -76,11 +78,15 @@ class Choice:
 def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: float = TRUST) -> Choice:
     """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
     cells = dialogue.cells
-    drawn = dialogue.probabilities(DRAWS)
+    drawn = dialogue.shares(DRAWS)
     every = product(dialogue.weight.astype(np.float32), drawn).astype(np.float64)
     values = cells.f1(np.arange(len(cells)), product(dialogue.members, drawn).astype(np.float64), every)
-    cell = int(np.argmax(values.mean(axis=1)))
-    both = drawn.astype(np.float64), dialogue.cautious_probabilities(DRAWS, trust).astype(np.float64)
+    every_cell, expected_f1 = np.arange(len(cells)), values.mean(axis=1)
+    best = int(np.argmax(expected_f1))
+    is_asked = dialogue.is_asked(every_cell)
+    strictest = (cells.setting == cells.setting[best]) & (cells.threshold == THRESHOLDS[-1])
+    cell = int(np.argmax(np.where(is_asked if is_asked.any() else strictest, expected_f1, -1.0)))
+    both = drawn.astype(np.float64), dialogue.shares(DRAWS, trust).astype(np.float64)
     expected = expectation(dialogue, cell, both)
     others = {name: expectation(dialogue, at, both) for name, at in (beside or {}).items()}
     return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
@@ -90,6 +96,7 @@ def expectation(dialogue: Dialogue, cell: int, both: tuple[F64, F64]) -> Expecta
     """The figures of a cell: values and intervals from probabilities float64[m, s] for draws of the weights."""
     cells = dialogue.cells
     values, intervals = (_figures(dialogue, cell, drawn) for drawn in both)
+    intervals = (np.append(intervals[0], np.full(len(intervals[0]) // 20, _heard(dialogue, cell))), *intervals[1:])
     return Expectation(
         cells.settings[cells.setting[cell]],
         float(cells.threshold[cell]),
@@ -98,34 +105,37 @@ def expectation(dialogue: Dialogue, cell: int, both: tuple[F64, F64]) -> Expecta
     )
 
 
-def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
-    """Precision, recall and F1 of a cell for each draw, float64[s]."""
-    cells, weight = dialogue.cells, dialogue.weight
+def _heard(dialogue: Dialogue, cell: int) -> float:
+    """Estimate the precision of a cell by its answers alone: each pair is as the NEAREST answered ones of it."""
+    pairs, answers = dialogue.answered()
     inside = dialogue.members[cell] > 0
-    rising = np.argsort(dialogue.features.place, kind="stable")
-    sides = rising[inside[rising]], rising[~inside[rising]]
-    rng = np.random.default_rng([dialogue.seed, 3])
-    true, missed = (_drawn_total(drawn[own], weight[own], rng) for own in sides)
+    similarity = dialogue.pool.similarity[dialogue.rows, dialogue.cells.setting[cell]].astype(np.float64)
+    told = inside[pairs]
+    if not told.any():
+        return 1.0
+    away = np.abs(similarity[inside][:, None] - similarity[pairs[told]])
+    nearest = np.argsort(away, axis=1, kind="stable")[:, :NEAREST]
+    share = answers[told][nearest].mean(axis=1)
+    weight = dialogue.weight[inside]
+    return float((weight @ share + dialogue.cells.equal) / (weight.sum() + dialogue.cells.equal))
+
+
+def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
+    """Return precision, recall and F1 of a cell for each draw, float64[s].
+
+    A pair that stands for others is one of a sample of them; another sample would have other numbers of its kind. So
+    the number that it stands for is drawn too (the Bayesian bootstrap; D. Rubin, Annals of Statistics 1981).
+    """
+    cells, inside = dialogue.cells, dialogue.members[cell] > 0
+    others = np.random.default_rng([dialogue.seed, 3]).exponential(size=drawn.shape)
+    one = (1 / np.maximum(dialogue.represents, 1))[:, None]
+    amount = dialogue.weight[:, None] * (one + (1 - one) * others)
+    counted, every = amount[inside].sum(axis=0), (amount * drawn)
     found = float(cells.found[cell])
-    true = np.minimum(true, found)
+    true = found * every[inside].sum(axis=0) / np.maximum(counted, 1e-12)
+    missed = every[~inside].sum(axis=0)
     f1 = cells.f1(np.array([cell]), true[None], true + missed)[0]
     true, found = true + cells.equal, found + cells.equal
     precision = true / found if found else np.ones_like(true)
     recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
     return precision, recall, f1
-
-
-def _drawn_total(probability: F64, weight: F64, rng: np.random.Generator) -> F64:
-    """float64[s]: how many are duplicates if each pair is one by lot: a sum of many, so about normal.
-
-    float64[m, s] in the order of their similarity. A pair stands for others that are about as similar, with a lot each;
-    by how much these differ from it is known from its neighbours (differences of successive members of a systematic
-    sample; K. Wolter, "Introduction to Variance Estimation", 2007, section 8.2).
-    """
-    mean = product(weight, probability)
-    lots = product(weight, probability * (1 - probability))
-    others = np.maximum(weight[1:] * (weight[1:] - 1) / 2, 0.0)
-    steps: F64 = np.diff(probability, axis=0)
-    spread = np.sqrt(lots + product(others, steps**2))
-    total: F64 = np.clip(mean + spread * rng.normal(size=mean.size), 0.0, weight.sum())
-    return total

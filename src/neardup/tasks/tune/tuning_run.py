@@ -73,6 +73,7 @@ class TuningRun:
             seed=seed,
             weigh=drawn.weigh,
             equal=drawn.equal_pairs,
+            copies=drawn.copies,
             total=drawn.total,
             threads=threads,
             observer=observer,
