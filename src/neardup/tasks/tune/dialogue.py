@@ -85,7 +85,7 @@ class Dialogue:
     """float64[m]: the pairs of distinct texts that each stands for. Each has one answer, whatever its copies."""
     history: list[Question] = field(init=False, default_factory=list)
     features: Features = field(init=False)
-    _members: F32 = field(init=False)
+    members: F32 = field(init=False)
     """float32[c, m]: pairs of the collection that a pair of the work sample stands for in a cell that finds it."""
     _stratum: I64 = field(init=False)
     """int64[pool]: by which the work sample was drawn."""
@@ -123,7 +123,7 @@ class Dialogue:
         similarity = self.pool.similarity[rows]
         self.represents = self.weight / np.broadcast_to(self.pool.copies, len(self.pool))[rows]
         self.features = Features.of(similarity, self.represents)
-        self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
+        self.members = self.cells.members(similarity) * self.weight.astype(np.float32)
 
     @property
     def asked(self) -> int:
@@ -135,11 +135,6 @@ class Dialogue:
         """Whether no further question is worth its trouble."""
         is_narrow = bool((4 * self._figures.std(axis=1) <= WIDE).all())
         return self.asked >= LEAST_ANSWERS and self._loss <= SURE and is_narrow and not self._unasked.any()
-
-    @property
-    def members(self) -> F32:
-        """float32[c, m]: see ``_members``."""
-        return self._members
 
     def next(self) -> int | None:
         """The pair to ask about, as an index into the pool; None when all were asked. The same until it is answered."""
@@ -194,9 +189,9 @@ class Dialogue:
         pairs, answers = self.answered()
         posterior = self._posterior if trust == 1 else Mixture.of(self.features, pairs, answers, self.slopes, trust)
         probability = posterior.probabilities(self.features, draws, rng).astype(np.float64)
-        own = probability.copy()
-        contrary = is_wrong(own[pairs], answers[:, None])
-        own[pairs] = np.where(answers[:, None], 1 - contrary, contrary)
+        told = np.bincount(pairs, np.where(answers, 1, -1), minlength=self.rows.size)
+        likely = probability * ((1 - WRONG) / WRONG) ** told[:, None]
+        own = likely / (likely + 1 - probability)
         count = np.maximum(np.rint(self.represents), 1).astype(np.int64)[:, None]
         share = (own + (count - 1) * probability) / count
         decided = np.flatnonzero(np.broadcast_to(self.pool.copies, len(self.pool))[self.rows] > least)
@@ -227,7 +222,7 @@ class Dialogue:
     def _zones(self, cells: I64) -> Mask:
         """bool[c, m]: the pairs in the lowest zone of each cell."""
         similarity = self.pool.similarity[self.rows][:, self.cells.setting[cells]].T
-        return (self._members[cells] > 0) & (similarity < self.cells.threshold[cells, None] + ZONE)
+        return (self.members[cells] > 0) & (similarity < self.cells.threshold[cells, None] + ZONE)
 
     def is_asked(self, cells: I64) -> Mask:
         """bool[c]: whether the lowest zone of each cell has answers enough, or holds next to nothing."""
@@ -238,7 +233,7 @@ class Dialogue:
 
     def _totals(self, cells: I64) -> tuple[F64, F64]:
         """float64[c, s] and float64[s]: duplicates that some cells find, and all, for each draw of the weights."""
-        true = product(self._members[cells], self._probabilities)
+        true = product(self.members[cells], self._probabilities)
         every = product(self.weight.astype(np.float32), self._probabilities)
         return true.astype(np.float64), every.astype(np.float64)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.tasks.tune.dialogue import Dialogue
+from neardup.tasks.tune.dialogue import SURE, Dialogue
 from neardup.tasks.tune.grid import THRESHOLDS, Setting
 from neardup.tasks.tune.products import product
 from neardup.types import F64
@@ -36,11 +36,10 @@ class Figure(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, draws: F64, cautious: F64) -> Figure:
-        """Of draws, both float64[s]: the value of the first, the interval of the second."""
-        low, high = np.quantile(cautious, INTERVAL)
-        value = float(draws.mean())
-        return cls(value, min(value, float(low)), max(value, float(high)))
+    def of(cls, draws: F64, cautious: F64, heard: float) -> Figure:
+        """Take the value of ``draws``, and the interval of ``cautious`` (both float64[s]), which holds ``heard`` too."""
+        (low, high), value = np.quantile(cautious, INTERVAL), float(draws.mean())
+        return cls(value, min(value, heard, float(low)), max(value, heard, float(high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,54 +69,56 @@ class Choice:
     expected: Expectation
     beside: dict[str, Expectation]
     """By name, of cells that were asked for: the default, a preset."""
-    answers: int
+    is_cautious: bool
+    """Whether a better one is expected where too few pairs were asked about, so that this one is the safer choice."""
     is_separating: bool
     """Whether any setting is expected to tell duplicates from others."""
 
 
 def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: float = TRUST) -> Choice:
     """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
-    cells = dialogue.cells
+    cells, rows = dialogue.cells, np.arange(len(dialogue.cells))
     drawn = dialogue.shares(DRAWS)
     every = product(dialogue.weight.astype(np.float32), drawn).astype(np.float64)
-    values = cells.f1(np.arange(len(cells)), product(dialogue.members, drawn).astype(np.float64), every)
-    every_cell, expected_f1 = np.arange(len(cells)), values.mean(axis=1)
-    best = int(np.argmax(expected_f1))
-    is_asked = dialogue.is_asked(every_cell)
-    strictest = (cells.setting == cells.setting[best]) & (cells.threshold == THRESHOLDS[-1])
-    cell = int(np.argmax(np.where(is_asked if is_asked.any() else strictest, expected_f1, -1.0)))
+    f1 = cells.f1(rows, product(dialogue.members, drawn).astype(np.float64), every).mean(axis=1)
+    best, may_be = int(np.argmax(f1)), dialogue.is_asked(rows)
+    if not may_be.any():
+        may_be = (cells.setting == cells.setting[best]) & (cells.threshold == THRESHOLDS[-1])
+    cell = int(np.argmax(np.where(may_be, f1, -1.0)))
     both = drawn.astype(np.float64), dialogue.shares(DRAWS, trust).astype(np.float64)
     expected = expectation(dialogue, cell, both)
     others = {name: expectation(dialogue, at, both) for name, at in (beside or {}).items()}
-    return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
+    return Choice(cell, expected, others, bool(f1[best] - f1[cell] > SURE), expected.f1.value >= SEPARATING)
 
 
 def expectation(dialogue: Dialogue, cell: int, both: tuple[F64, F64]) -> Expectation:
-    """The figures of a cell: values and intervals from probabilities float64[m, s] for draws of the weights."""
+    """The figures of a cell: values and intervals from shares float64[m, s] for draws of the weights."""
     cells = dialogue.cells
     values, intervals = (_figures(dialogue, cell, drawn) for drawn in both)
-    intervals = (np.append(intervals[0], np.full(len(intervals[0]) // 20, _heard(dialogue, cell))), *intervals[1:])
+    heard = *_heard(dialogue, cell, values[1]), float(values[2].mean())
     return Expectation(
         cells.settings[cells.setting[cell]],
         float(cells.threshold[cell]),
         float(cells.found[cell]) + cells.equal,
-        *(Figure.of(*own) for own in zip(values, intervals, strict=True)),
+        *(Figure.of(*own) for own in zip(values, intervals, heard, strict=True)),
     )
 
 
-def _heard(dialogue: Dialogue, cell: int) -> float:
-    """Estimate the precision of a cell by its answers alone: each pair is as the NEAREST answered ones of it."""
+def _heard(dialogue: Dialogue, cell: int, recall: F64) -> tuple[float, float]:
+    """Estimate precision and recall of a cell by the answers alone.
+
+    Each pair found is taken to be like the NEAREST answered ones that are found. Recall is 1 unless a pair that is not
+    found was called a duplicate; then it is that of the model.
+    """
     pairs, answers = dialogue.answered()
     inside = dialogue.members[cell] > 0
-    similarity = dialogue.pool.similarity[dialogue.rows, dialogue.cells.setting[cell]].astype(np.float64)
-    told = inside[pairs]
-    if not told.any():
-        return 1.0
+    similarity = dialogue.pool.similarity[dialogue.rows, dialogue.cells.setting[cell]]
+    told, weight, equal = inside[pairs], dialogue.weight[inside], dialogue.cells.equal
     away = np.abs(similarity[inside][:, None] - similarity[pairs[told]])
-    nearest = np.argsort(away, axis=1, kind="stable")[:, :NEAREST]
-    share = answers[told][nearest].mean(axis=1)
-    weight = dialogue.weight[inside]
-    return float((weight @ share + dialogue.cells.equal) / (weight.sum() + dialogue.cells.equal))
+    share = answers[told][np.argsort(away, axis=1, kind="stable")[:, :NEAREST]].mean(axis=1) if told.any() else 1.0
+    true = float((weight * share).sum()) + equal
+    precision = true / max(float(weight.sum()) + equal, 1e-12)
+    return precision, float(recall.mean()) if answers[~told].any() else 1.0
 
 
 def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
