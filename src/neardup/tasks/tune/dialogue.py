@@ -215,21 +215,29 @@ class Dialogue:
             own, found = true[order[0]], self.cells.found[self._leading[order[0]]]
             whole = np.stack((np.full_like(every, found), np.maximum(every, own))) + self.cells.equal
             self._figures = np.minimum((own + self.cells.equal) / np.maximum(whole, 1e-12), 1.0)
+        is_asked, zones, of = self._zones()
         best = self._leading[order[:1]]
-        self._unasked = (self._zones(best) & ~self.is_asked(best)[:, None]).any(axis=0)
+        self._unasked = (zones[of[best]] & ~is_asked[best][:, None]).any(axis=0)
         self._leading = self._leading[order[:LEADING]]
 
-    def _zones(self, cells: I64) -> Mask:
-        """bool[c, m]: the pairs in the lowest zone of each cell."""
-        similarity = self.pool.similarity[self.rows][:, self.cells.setting[cells]].T
-        return (self.members[cells] > 0) & (similarity < self.cells.threshold[cells, None] + ZONE)
+    def is_asked(self) -> Mask:
+        """bool[c]: whether the lowest zone of each cell has answers enough."""
+        return self._zones()[0]
 
-    def is_asked(self, cells: I64) -> Mask:
-        """bool[c]: whether the lowest zone of each cell has answers enough, or holds next to nothing."""
-        zones = self._zones(cells)
+    def _zones(self) -> tuple[Mask, Mask, I64]:
+        """Return whether each cell's lowest zone was asked about, the pairs within ZONE of each threshold (bool[c, m]),
+        and the cell whose pairs are that zone: a higher one of the setting if those of its own are next to none."""
+        cells = self.cells
+        similarity = self.pool.similarity[self.rows][:, cells.setting].T
+        zones = (self.members > 0) & (similarity < cells.threshold[:, None] + ZONE)
         answers = zones[:, np.unique(self.answered()[0])].sum(axis=1)
-        least = SLIGHT * (self.cells.found[cells] + self.cells.equal)
-        return (answers >= np.minimum(ENOUGH, zones.sum(axis=1))) | (zones @ self.weight < least)
+        is_enough = answers >= np.minimum(ENOUGH, zones.sum(axis=1))
+        is_slight = zones @ self.weight < SLIGHT * (cells.found + cells.equal)
+        of = np.arange(len(cells))
+        for at in range(len(cells) - 2, -1, -1):
+            if is_slight[at] and cells.setting[at] == cells.setting[at + 1]:
+                of[at] = of[at + 1]
+        return (is_enough | is_slight)[of], zones, of
 
     def _totals(self, cells: I64) -> tuple[F64, F64]:
         """float64[c, s] and float64[s]: duplicates that some cells find, and all, for each draw of the weights."""

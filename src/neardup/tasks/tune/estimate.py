@@ -81,7 +81,7 @@ def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: f
     drawn = dialogue.shares(DRAWS)
     every = product(dialogue.weight.astype(np.float32), drawn).astype(np.float64)
     f1 = cells.f1(rows, product(dialogue.members, drawn).astype(np.float64), every).mean(axis=1)
-    best, may_be = int(np.argmax(f1)), dialogue.is_asked(rows)
+    best, may_be = int(np.argmax(f1)), dialogue.is_asked()
     if not may_be.any():
         may_be = (cells.setting == cells.setting[best]) & (cells.threshold == THRESHOLDS[-1])
     cell = int(np.argmax(np.where(may_be, f1, -1.0)))
