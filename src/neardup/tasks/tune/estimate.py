@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 
     @classmethod
     def of(cls, draws: F64, cautious: F64, heard: float) -> Figure:
-        """Take the value of ``draws``, and the interval of ``cautious`` (both float64[s]), which holds ``heard`` too."""
+        """Take the value of ``draws`` and the interval of ``cautious`` (both float64[s]), widened to hold ``heard``."""
         (low, high), value = np.quantile(cautious, INTERVAL), float(draws.mean())
         return cls(value, min(value, heard, float(low)), max(value, heard, float(high)))
 
