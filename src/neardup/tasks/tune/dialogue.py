@@ -217,7 +217,7 @@ class Dialogue:
             self._figures = np.minimum((own + self.cells.equal) / np.maximum(whole, 1e-12), 1.0)
         is_asked, zones, of = self._zones()
         best = self._leading[order[:1]]
-        self._unasked = (zones[of[best]] & ~is_asked[best][:, None]).any(axis=0)
+        self._unasked = np.any(zones[of[best]] & ~is_asked[best][:, None], axis=0, keepdims=True)[0]
         self._leading = self._leading[order[:LEADING]]
 
     def is_asked(self) -> Mask:
@@ -293,7 +293,8 @@ def strata_of(mean: F64, weight: F64) -> I64:
     part = np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
     average = np.bincount(part, weights=weight, minlength=STRATA) / np.maximum(np.bincount(part, minlength=STRATA), 1)
     heavy = np.clip(np.log(weight / average[part]) / np.log(HEAVIER), 0, HEAVY - 1).astype(np.int64)
-    return part * HEAVY + heavy
+    stratum: I64 = part * HEAVY + heavy
+    return stratum
 
 
 def work_sample(stratum: I64, *, size: int, rng: np.random.Generator) -> tuple[I64, F64]:
