@@ -148,7 +148,13 @@ class Sample:
         tasks = open_inputs(own.texts, InputOptions()).tasks(1)
         drawn = draw_texts(tasks, Provenance(), seed=seed, threads=1, observer=Silent())
         pool = make_pool(
-            drawn.documents, settings, seed=seed, weigh=drawn.weigh, equal=drawn.equal_pairs, total=drawn.total
+            drawn.documents,
+            settings,
+            seed=seed,
+            weigh=drawn.weigh,
+            equal=drawn.equal_pairs,
+            copies=drawn.copies,
+            total=drawn.total,
         )
         keys = drawn.rows[pool.left] << 32 | drawn.rows[pool.right]
         return cls(*_judged(pool, keys, own))
@@ -158,7 +164,8 @@ def _judged(pool: Pool, keys: I64, own: Collection) -> tuple[Pool, np.ndarray[An
     """The pairs of a pool that the labels judge, and what they say; ``keys``: their rows in the collection."""
     known, view = judged(keys, own.views[0]), own.views[0]
     sides = pool.left[known], pool.right[known], pool.similarity[known], pool.weight[known]
-    return Pool(*sides, pool.settings, pool.floors, pool.equal), np.isin(keys[known], view.truth)
+    copies = np.broadcast_to(pool.copies, len(pool))[known]
+    return Pool(*sides, pool.settings, pool.floors, pool.equal, copies), np.isin(keys[known], view.truth)
 
 
 def hold(

@@ -19,7 +19,7 @@ from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions
 from neardup.tasks.tune import named
 from neardup.tasks.tune.cells import Cells
-from neardup.tasks.tune.dialogue import Dialogue, work_sample
+from neardup.tasks.tune.dialogue import Dialogue, strata_of, work_sample
 from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_settings, unsegmented_settings
 from neardup.tasks.tune.model import ABOVE, BINS, WRONG, Features, falling, fit, settled
 from neardup.tasks.tune.named import NamedDocuments
@@ -157,10 +157,10 @@ def test_many_pairs_of_a_similarity_speak_against_each_of_them():
 def test_work_samples_stand_for_all_pairs_and_keep_the_rare_ones():
     rng = np.random.default_rng(5)
     mean = np.concatenate([rng.uniform(0, 0.2, 5000), rng.uniform(0.2, 1, 60)])
-    value = np.sqrt(mean)
+    value, stratum = np.sqrt(mean), strata_of(mean, np.ones(mean.size))
     totals = []
     for seed in range(300):
-        rows, stands_for = work_sample(mean, size=200, rng=np.random.default_rng([6, seed]))
+        rows, stands_for = work_sample(stratum, size=200, rng=np.random.default_rng([6, seed]))
         assert rows.size == np.unique(rows).size <= 200
         assert stands_for.sum() == pytest.approx(mean.size)
         assert (stands_for[rows >= 5000] <= 20).all()
@@ -214,7 +214,7 @@ def test_pairs_that_only_teach_have_their_similarities_and_stand_for_nothing():
     assert np.array_equal(after.rows, before.rows)
     after.learn(np.array([len(pool)]), [True])
     assert after.weight.sum() == pytest.approx(before.weight.sum())
-    assert not np.array_equal(after.probabilities(8)[:-1], before.probabilities(8))
+    assert not np.array_equal(after.shares(8)[:-1], before.shares(8))
 
 
 def slow_set(text: str, setting: Setting) -> set[str]:

@@ -100,6 +100,8 @@ def _expected(tuned: Tuned, tally: Tally) -> list[tuple[str, str]]:
 
 def _doubt(tuned: Tuned) -> str | None:
     """Why the settings are not to be relied on, where they are not."""
+    if tuned.is_cautious:
+        return "a lower threshold may be better, but too few answers are near it; give more of them (--budget)"
     if tuned.expected is None or tuned.is_separating:
         return None
     if tuned.expected.f1.high >= SEPARATING:

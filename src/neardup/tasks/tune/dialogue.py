@@ -24,6 +24,8 @@ WORK = 800
 """Pairs of the work sample."""
 STRATA = 40
 """Of the mean similarity, by which it is drawn."""
+HEAVY, HEAVIER = 4, 4.0
+"""Classes of the weight within a stratum, each of which begins at so many times the one before."""
 DRAWS = 48
 """Of the model's weights for a question."""
 CONTENDERS = 40
@@ -37,6 +39,11 @@ SURE = 0.002
 """F1 that is expected to be lost by the choice, below which the choice is made."""
 WIDE = 0.2
 """Width of precision and recall, two standard deviations to either side, below which nothing more is asked then."""
+ZONE, ENOUGH, SLIGHT = 0.1, 3, 0.01
+"""The lowest zone of a cell reaches from its threshold so far up. It must have so many answers, unless its pairs are
+fewer or this share of the pairs found."""
+IN_ZONE = 3
+"""Every so many questions are about the lowest zone of the best cell while it has too few answers."""
 TWICE = 0.5
 """Probability of an answer to be wrong from which its pair is asked once more."""
 
@@ -74,9 +81,11 @@ class Dialogue:
     """int64[m]: the pairs of the work sample, as indices into the pool."""
     weight: F64 = field(init=False)
     """float64[m]: pairs of the collection that each stands for."""
+    represents: F64 = field(init=False)
+    """float64[m]: the pairs of distinct texts that each stands for. Each has one answer, whatever its copies."""
     history: list[Question] = field(init=False, default_factory=list)
     features: Features = field(init=False)
-    _members: F32 = field(init=False)
+    members: F32 = field(init=False)
     """float32[c, m]: pairs of the collection that a pair of the work sample stands for in a cell that finds it."""
     _stratum: I64 = field(init=False)
     """int64[pool]: by which the work sample was drawn."""
@@ -91,15 +100,18 @@ class Dialogue:
     _loss: float = field(init=False, default=1.0)
     _figures: F64 = field(init=False)
     """float64[2, s]: precision and recall of the best cell, for each draw of the weights."""
+    _unasked: Mask = field(init=False)
+    """bool[m]: the lowest zone of the best cell, if it has too few answers; else no pair."""
 
     def __post_init__(self) -> None:
         pool = self.pool
         similarity, weight = pool.similarity, pool.weight
         self.cells = self.counted or Cells.of(pool.settings, pool.floors, similarity, weight, pool.equal)
         mean = np.sqrt(similarity[: pool.counted]).mean(axis=1)
-        self._stratum = np.full(len(pool), STRATA)  # that of pairs that only teach
-        self._stratum[: pool.counted] = strata_of(mean)
-        rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
+        own = strata_of(mean, weight[: pool.counted])
+        rows, stands_for = work_sample(own, size=WORK, rng=np.random.default_rng([self.seed, 0]))
+        self._stratum = np.full(len(pool), own.max(initial=0) + 1)  # that of pairs that only teach
+        self._stratum[: pool.counted] = own
         self._sampled, self._known = rows.size, np.empty(0, dtype=np.int64)
         self._work_on(rows, stands_for)
         self._leading = np.arange(len(self.cells))
@@ -109,8 +121,9 @@ class Dialogue:
         """Make pairs of the pool, each of which stands for so many others of it, the work sample."""
         self.rows, self.weight = rows, stands_for * self.pool.weight[rows]
         similarity = self.pool.similarity[rows]
-        self.features = Features.of(similarity, self.weight)
-        self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
+        self.represents = self.weight / np.broadcast_to(self.pool.copies, len(self.pool))[rows]
+        self.features = Features.of(similarity, self.represents)
+        self.members = self.cells.members(similarity) * self.weight.astype(np.float32)
 
     @property
     def asked(self) -> int:
@@ -121,12 +134,7 @@ class Dialogue:
     def is_sure(self) -> bool:
         """Whether no further question is worth its trouble."""
         is_narrow = bool((4 * self._figures.std(axis=1) <= WIDE).all())
-        return self.asked >= LEAST_ANSWERS and self._loss <= SURE and is_narrow
-
-    @property
-    def members(self) -> F32:
-        """float32[c, m]: see ``_members``."""
-        return self._members
+        return self.asked >= LEAST_ANSWERS and self._loss <= SURE and is_narrow and not self._unasked.any()
 
     def next(self) -> int | None:
         """The pair to ask about, as an index into the pool; None when all were asked. The same until it is answered."""
@@ -171,18 +179,30 @@ class Dialogue:
         pairs = np.array([each.pair for each in told], dtype=np.int64)
         return pairs, np.array([each.answer for each in told], dtype=np.bool_)
 
-    def probabilities(self, draws: int) -> F32:
-        """float32[m, draws]: of each pair of the work sample to be a duplicate, for draws of the model's weights."""
-        return self._posterior.probabilities(self.features, draws, np.random.default_rng([self.seed, 1, draws]))
+    def shares(self, draws: int, trust: float = 1.0, least: int = 0) -> F32:
+        """Draw float32[m, draws]: the share of duplicates among the texts' pairs that each pair stands for.
 
-    def cautious_probabilities(self, draws: int, trust: float) -> F32:
-        """The same, if an answer counts only ``trust``."""
-        posterior = Mixture.of(self.features, *self.answered(), self.slopes, trust)
-        return posterior.probabilities(self.features, draws, np.random.default_rng([self.seed, 4, draws]))
+        An answer counts ``trust`` for the model, and decides its own pair unless it is wrong. All other pairs are
+        duplicates or not by lot.
+        """
+        rng = np.random.default_rng([self.seed, 1, draws])
+        pairs, answers = self.answered()
+        posterior = self._posterior if trust == 1 else Mixture.of(self.features, pairs, answers, self.slopes, trust)
+        probability = posterior.probabilities(self.features, draws, rng).astype(np.float64)
+        told = np.bincount(pairs, np.where(answers, 1, -1), minlength=self.rows.size)
+        likely = probability * ((1 - WRONG) / WRONG) ** told[:, None]
+        own = likely / (likely + 1 - probability)
+        count = np.maximum(np.rint(self.represents), 1).astype(np.int64)[:, None]
+        share = (own + (count - 1) * probability) / count
+        decided = np.flatnonzero(np.broadcast_to(self.pool.copies, len(self.pool))[self.rows] > least)
+        count, own, probability = count[decided], own[decided], probability[decided]
+        lots = (rng.random(own.shape) < own) + rng.binomial(count - 1, np.clip(probability, 0, 1))
+        share[decided] = lots / count
+        return share.astype(np.float32)
 
     def _refit(self) -> None:
         self._posterior = Mixture.of(self.features, *self.answered(), self.slopes)
-        self._probabilities = self.probabilities(DRAWS)
+        self._probabilities = self.shares(DRAWS, least=1)
         if self.asked % ANEW == 0:
             self._leading = np.arange(len(self.cells))
         true, every = self._totals(self._leading)
@@ -195,11 +215,33 @@ class Dialogue:
             own, found = true[order[0]], self.cells.found[self._leading[order[0]]]
             whole = np.stack((np.full_like(every, found), np.maximum(every, own))) + self.cells.equal
             self._figures = np.minimum((own + self.cells.equal) / np.maximum(whole, 1e-12), 1.0)
+        is_asked, zones, of = self._zones()
+        best = self._leading[order[:1]]
+        self._unasked = np.any(zones[of[best]] & ~is_asked[best][:, None], axis=0, keepdims=True)[0]
         self._leading = self._leading[order[:LEADING]]
+
+    def is_asked(self) -> Mask:
+        """bool[c]: whether the lowest zone of each cell has answers enough."""
+        return self._zones()[0]
+
+    def _zones(self) -> tuple[Mask, Mask, I64]:
+        """Return whether each cell's lowest zone was asked about, the pairs within ZONE of each threshold (bool[c, m]),
+        and the cell whose pairs are that zone: a higher one of the setting if those of its own are next to none."""
+        cells = self.cells
+        similarity = self.pool.similarity[self.rows][:, cells.setting].T
+        zones = (self.members > 0) & (similarity < cells.threshold[:, None] + ZONE)
+        answers = zones[:, np.unique(self.answered()[0])].sum(axis=1)
+        is_enough = answers >= np.minimum(ENOUGH, zones.sum(axis=1))
+        is_slight = zones @ self.weight < SLIGHT * (cells.found + cells.equal)
+        of = np.arange(len(cells))
+        for at in range(len(cells) - 2, -1, -1):
+            if is_slight[at] and cells.setting[at] == cells.setting[at + 1]:
+                of[at] = of[at + 1]
+        return (is_enough | is_slight)[of], zones, of
 
     def _totals(self, cells: I64) -> tuple[F64, F64]:
         """float64[c, s] and float64[s]: duplicates that some cells find, and all, for each draw of the weights."""
-        true = product(self._members[cells], self._probabilities)
+        true = product(self.members[cells], self._probabilities)
         every = product(self.weight.astype(np.float32), self._probabilities)
         return true.astype(np.float64), every.astype(np.float64)
 
@@ -220,6 +262,9 @@ class Dialogue:
         is_open[[each.pair for each in self.history]] = False
         if not is_open.any():
             return None
+        zone = is_open & self._unasked
+        if zone.any() and (self._loss <= SURE or self.asked % IN_ZONE == IN_ZONE - 1):
+            is_open = zone
         expected = self._probabilities.mean(axis=1).astype(np.float64)
         aims = self._figures
         if self._loss > SURE:
@@ -239,28 +284,34 @@ class Dialogue:
         return Question(pair, float(chance[pair]), float(expected[pair]))
 
 
-def strata_of(mean: F64) -> I64:
-    """The stratum of each pair: STRATA equal parts of the range of ``mean``."""
+def strata_of(mean: F64, weight: F64) -> I64:
+    """Return the stratum of each pair: STRATA equal parts of the range of ``mean``, each in HEAVY parts by ``weight``.
+
+    Pairs that stand for many times the average of their part are drawn apart from the others.
+    """
     low, high = float(mean.min(initial=1.0)), float(mean.max(initial=0.0))
-    return np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
+    part = np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
+    average = np.bincount(part, weights=weight, minlength=STRATA) / np.maximum(np.bincount(part, minlength=STRATA), 1)
+    heavy = np.clip(np.log(weight / average[part]) / np.log(HEAVIER), 0, HEAVY - 1).astype(np.int64)
+    stratum: I64 = part * HEAVY + heavy
+    return stratum
 
 
-def work_sample(mean: F64, *, size: int, rng: np.random.Generator) -> tuple[I64, F64]:
-    """Pairs of every similarity, as many of each as there are, up to ``size``; and how many each stands for.
+def work_sample(stratum: I64, *, size: int, rng: np.random.Generator) -> tuple[I64, F64]:
+    """Draw pairs of every stratum, as many of each, up to ``size``; and return how many each stands for.
 
     What a stratum has too few of goes to the others.
     """
-    if mean.size <= size:
-        return np.arange(mean.size), np.ones(mean.size)
-    stratum = strata_of(mean)
-    count = np.bincount(stratum, minlength=STRATA)
-    take = np.zeros(STRATA, dtype=np.int64)
+    if stratum.size <= size:
+        return np.arange(stratum.size), np.ones(stratum.size)
+    count = np.bincount(stratum)
+    take = np.zeros(count.size, dtype=np.int64)
     while share := (size - int(take.sum())) // max(1, int(np.count_nonzero(take < count))):
         take += np.minimum(share, count - take)
         if (take == count).all():
             break
     order = np.argsort(stratum, kind="stable")
     starts = np.concatenate(([0], np.cumsum(count)))
-    rows = [rng.choice(order[starts[s] : starts[s + 1]], int(take[s]), replace=False) for s in range(STRATA)]
-    stands_for = [np.full(int(take[s]), count[s] / max(1, take[s])) for s in range(STRATA)]
+    rows = [rng.choice(order[starts[s] : starts[s + 1]], int(take[s]), replace=False) for s in range(count.size)]
+    stands_for = [np.full(int(take[s]), count[s] / max(1, take[s])) for s in range(count.size)]
     return np.concatenate(rows).astype(np.int64), np.concatenate(stands_for)

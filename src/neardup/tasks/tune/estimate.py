@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.tasks.tune.dialogue import Dialogue
-from neardup.tasks.tune.grid import Setting
+from neardup.tasks.tune.dialogue import SURE, Dialogue
+from neardup.tasks.tune.grid import THRESHOLDS, Setting
 from neardup.tasks.tune.products import product
 from neardup.types import F64
 
@@ -22,6 +22,8 @@ DRAWS = 400
 INTERVAL = (0.025, 0.975)
 TRUST = 0.5
 """What an answer counts for the intervals."""
+NEAREST = 5
+"""Answers nearest to a pair in similarity, by which alone its share is estimated."""
 SEPARATING = 0.6
 """Expected F1 below which it is said that no setting of wording separates duplicates from others."""
 
@@ -34,11 +36,10 @@ class Figure(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, draws: F64, cautious: F64) -> Figure:
-        """Of draws, both float64[s]: the value of the first, the interval of the second."""
-        low, high = np.quantile(cautious, INTERVAL)
-        value = float(draws.mean())
-        return cls(value, min(value, float(low)), max(value, float(high)))
+    def of(cls, draws: F64, cautious: F64, heard: float) -> Figure:
+        """Take the value of ``draws`` and the interval of ``cautious`` (both float64[s]), widened to hold ``heard``."""
+        (low, high), value = np.quantile(cautious, INTERVAL), float(draws.mean())
+        return cls(value, min(value, heard, float(low)), max(value, heard, float(high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,64 +69,74 @@ class Choice:
     expected: Expectation
     beside: dict[str, Expectation]
     """By name, of cells that were asked for: the default, a preset."""
-    answers: int
+    is_cautious: bool
+    """Whether a better one is expected where too few pairs were asked about, so that this one is the safer choice."""
     is_separating: bool
     """Whether any setting is expected to tell duplicates from others."""
 
 
 def choose(dialogue: Dialogue, beside: dict[str, int] | None = None, *, trust: float = TRUST) -> Choice:
     """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
-    cells = dialogue.cells
-    drawn = dialogue.probabilities(DRAWS)
+    cells, rows = dialogue.cells, np.arange(len(dialogue.cells))
+    drawn = dialogue.shares(DRAWS)
     every = product(dialogue.weight.astype(np.float32), drawn).astype(np.float64)
-    values = cells.f1(np.arange(len(cells)), product(dialogue.members, drawn).astype(np.float64), every)
-    cell = int(np.argmax(values.mean(axis=1)))
-    both = drawn.astype(np.float64), dialogue.cautious_probabilities(DRAWS, trust).astype(np.float64)
+    f1 = cells.f1(rows, product(dialogue.members, drawn).astype(np.float64), every).mean(axis=1)
+    best, may_be = int(np.argmax(f1)), dialogue.is_asked()
+    if not may_be.any():
+        may_be = (cells.setting == cells.setting[best]) & (cells.threshold == THRESHOLDS[-1])
+    cell = int(np.argmax(np.where(may_be, f1, -1.0)))
+    both = drawn.astype(np.float64), dialogue.shares(DRAWS, trust).astype(np.float64)
     expected = expectation(dialogue, cell, both)
     others = {name: expectation(dialogue, at, both) for name, at in (beside or {}).items()}
-    return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
+    return Choice(cell, expected, others, bool(f1[best] - f1[cell] > SURE), expected.f1.value >= SEPARATING)
 
 
 def expectation(dialogue: Dialogue, cell: int, both: tuple[F64, F64]) -> Expectation:
-    """The figures of a cell: values and intervals from probabilities float64[m, s] for draws of the weights."""
+    """The figures of a cell: values and intervals from shares float64[m, s] for draws of the weights."""
     cells = dialogue.cells
     values, intervals = (_figures(dialogue, cell, drawn) for drawn in both)
+    heard = *_heard(dialogue, cell, values[1]), float(values[2].mean())
     return Expectation(
         cells.settings[cells.setting[cell]],
         float(cells.threshold[cell]),
         float(cells.found[cell]) + cells.equal,
-        *(Figure.of(*own) for own in zip(values, intervals, strict=True)),
+        *(Figure.of(*own) for own in zip(values, intervals, heard, strict=True)),
     )
 
 
-def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
-    """Precision, recall and F1 of a cell for each draw, float64[s]."""
-    cells, weight = dialogue.cells, dialogue.weight
+def _heard(dialogue: Dialogue, cell: int, recall: F64) -> tuple[float, float]:
+    """Estimate precision and recall of a cell by the answers alone.
+
+    Each pair found is taken to be like the NEAREST answered ones that are found. Recall is 1 unless a pair that is not
+    found was called a duplicate; then it is that of the model.
+    """
+    pairs, answers = dialogue.answered()
     inside = dialogue.members[cell] > 0
-    rising = np.argsort(dialogue.features.place, kind="stable")
-    sides = rising[inside[rising]], rising[~inside[rising]]
-    rng = np.random.default_rng([dialogue.seed, 3])
-    true, missed = (_drawn_total(drawn[own], weight[own], rng) for own in sides)
+    similarity = dialogue.pool.similarity[dialogue.rows, dialogue.cells.setting[cell]]
+    told, weight, equal = inside[pairs], dialogue.weight[inside], dialogue.cells.equal
+    away = np.abs(similarity[inside][:, None] - similarity[pairs[told]])
+    share = answers[told][np.argsort(away, axis=1, kind="stable")[:, :NEAREST]].mean(axis=1) if told.any() else 1.0
+    true = float((weight * share).sum()) + equal
+    precision = true / max(float(weight.sum()) + equal, 1e-12)
+    return precision, float(recall.mean()) if answers[~told].any() else 1.0
+
+
+def _figures(dialogue: Dialogue, cell: int, drawn: F64) -> tuple[F64, F64, F64]:
+    """Return precision, recall and F1 of a cell for each draw, float64[s].
+
+    A pair that stands for others is one of a sample of them; another sample would have other numbers of its kind. So
+    the number that it stands for is drawn too (the Bayesian bootstrap; D. Rubin, Annals of Statistics 1981).
+    """
+    cells, inside = dialogue.cells, dialogue.members[cell] > 0
+    others = np.random.default_rng([dialogue.seed, 3]).exponential(size=drawn.shape)
+    one = (1 / np.maximum(dialogue.represents, 1))[:, None]
+    amount = dialogue.weight[:, None] * (one + (1 - one) * others)
+    counted, every = amount[inside].sum(axis=0), (amount * drawn)
     found = float(cells.found[cell])
-    true = np.minimum(true, found)
+    true = found * every[inside].sum(axis=0) / np.maximum(counted, 1e-12)
+    missed = every[~inside].sum(axis=0)
     f1 = cells.f1(np.array([cell]), true[None], true + missed)[0]
     true, found = true + cells.equal, found + cells.equal
     precision = true / found if found else np.ones_like(true)
     recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
     return precision, recall, f1
-
-
-def _drawn_total(probability: F64, weight: F64, rng: np.random.Generator) -> F64:
-    """float64[s]: how many are duplicates if each pair is one by lot: a sum of many, so about normal.
-
-    float64[m, s] in the order of their similarity. A pair stands for others that are about as similar, with a lot each;
-    by how much these differ from it is known from its neighbours (differences of successive members of a systematic
-    sample; K. Wolter, "Introduction to Variance Estimation", 2007, section 8.2).
-    """
-    mean = product(weight, probability)
-    lots = product(weight, probability * (1 - probability))
-    others = np.maximum(weight[1:] * (weight[1:] - 1) / 2, 0.0)
-    steps: F64 = np.diff(probability, axis=0)
-    spread = np.sqrt(lots + product(others, steps**2))
-    total: F64 = np.clip(mean + spread * rng.normal(size=mean.size), 0.0, weight.sum())
-    return total

@@ -219,7 +219,7 @@ def falling(amount: F32, probability: F32) -> F32:
         most = count[at + 1 : at + 1 + ABOVE].mean(axis=0)
         factor[at] = np.where((at < lowest) & (count[at] > most), most / np.maximum(count[at], 1e-12), 1.0)
         count[at] *= factor[at]
-    lowered: F32 = probability * factor[np.argmax(amount, axis=0)]
+    lowered: F32 = probability * np.where(probability < 0.5, factor[np.argmax(amount, axis=0)], np.float32(1.0))
     return lowered
 
 

@@ -52,6 +52,8 @@ class Tuned:
     """What the default setting would do; None where nobody was asked or it is none of the grid."""
     is_separating: bool
     """False: no setting of wording tells these duplicates from others; ``options`` are the best there are."""
+    is_cautious: bool
+    """Whether a lower threshold may be better, but too few answers are near it, so that a safer one was taken."""
     is_sure: bool
     """Whether it stopped because no further question was worth its trouble, or, without answers, whether the proposal
     is sure."""
@@ -80,6 +82,7 @@ class Tuned:
             "expected": self.expected.as_dict() if self.expected else None,
             "default": self.default.as_dict() if self.default else None,
             "is_separating": self.is_separating,
+            "is_cautious": self.is_cautious,
             "is_sure": self.is_sure,
             "proposal": self.proposal.as_dict(),
             "answers": self.answers.num_rows,

@@ -53,6 +53,8 @@ class Pool:
     """float64[k]: thresholds from which all pairs are in the pool; 2 where there is none."""
     equal: float = 0.0
     """Pairs of equal texts in the collection: duplicates that every setting finds. They are not in the arrays."""
+    copies: F64 | float = 1.0
+    """float64[m]: the pairs of documents that have just these two texts. One answer decides all of them."""
 
     def __len__(self) -> int:
         return self.left.size
@@ -76,6 +78,7 @@ def make_pool(
     seed: int,
     weigh: Callable[[I64, I64, F64], F64] | None = None,
     equal: float = 0.0,
+    copies: I64 | None = None,
     total: int | None = None,
     threads: int = 1,
     observer: Observer | None = None,
@@ -119,7 +122,8 @@ def make_pool(
     weight = np.ones(keys.size)
     if weigh is not None:
         weight = weigh(left, right, similarity[:, settings.index(DRAWN_BY)].astype(np.float64))
-    return Pool(left, right, similarity, weight, settings, floors, equal)
+    own = 1.0 if copies is None else (copies[left] * copies[right]).astype(np.float64)
+    return Pool(left, right, similarity, weight, settings, floors, equal, own)
 
 
 def with_pairs(pool: Pool, blob: Callable[[int], bytes], keys: I64, *, threads: int = 1) -> Pool:
@@ -144,6 +148,7 @@ def with_pairs(pool: Pool, blob: Callable[[int], bytes], keys: I64, *, threads: 
         right=np.concatenate((pool.right, right[is_near])),
         similarity=np.concatenate((pool.similarity, similarity[is_near])),
         weight=np.concatenate((pool.weight, np.zeros(np.count_nonzero(is_near)))),
+        copies=np.concatenate((np.broadcast_to(pool.copies, len(pool)), np.ones(np.count_nonzero(is_near)))),
     )
 
 

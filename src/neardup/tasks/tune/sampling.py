@@ -19,7 +19,7 @@ from neardup.engine.reading.draw import hashes_of
 from neardup.engine.threads import in_order
 from neardup.inputs.names import Provenance
 from neardup.inputs.source import Task
-from neardup.params import Normalize, Shingle
+from neardup.params import DEFAULT_CROWD, Normalize, Shingle
 from neardup.stages.shingle import Hasher
 from neardup.stages.sketch import count_and_sketch, fingerprints
 from neardup.stages.text import normalize_documents
@@ -48,13 +48,13 @@ class DrawnTexts:
     rows: I64
     """int64[m]: row of the first document of the collection with each text, rising."""
     copies: I64
-    """int64[m]: documents of the collection with each."""
+    """int64[m]: the documents of the collection with each that are paired with others: 1 if they are a crowd."""
     share: float
     """Of all shingles, those that draw: 1 where the sample is the whole collection."""
     total: int
     """Documents of the collection."""
     equal_pairs: int
-    """Pairs of documents of the collection that have one text, by 64 bits of its hash."""
+    """The pairs of documents with one text, by 64 bits of its hash, that a search lists."""
     too_long: int
     """Documents of more than LONGEST bytes, which were not drawn."""
     others: Documents
@@ -194,7 +194,7 @@ def draw_texts(
     return DrawnTexts(
         Documents.from_bytes(each[2] for each in own),
         np.array([each[1] for each in own], dtype=np.int64),
-        np.array([each[3][0] for each in own], dtype=np.int64),
+        np.array([each[3][0] if each[3][0] <= DEFAULT_CROWD else 1 for each in own], dtype=np.int64),
         (held.bound + 1) / SPACE,
         row,
         _pairs_of(np.concatenate(all_prints)),
@@ -206,6 +206,6 @@ def draw_texts(
 
 
 def _pairs_of(prints: U64) -> int:
-    """Pairs of equal values."""
+    """Count the pairs of equal values that a search lists: those of a crowd are paired with its leader only."""
     _, copies = np.unique(prints, return_counts=True)
-    return int((copies * (copies - 1) // 2).sum())
+    return int(np.where(copies <= DEFAULT_CROWD, copies * (copies - 1) // 2, copies - 1).sum())
