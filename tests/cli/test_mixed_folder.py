@@ -102,7 +102,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     packed = {"in.jsonl": jsonl(TEXTS), "deep/x.txt": TEXTS[0].encode(), "p.parquet": records["p.parquet"]}
     archives = {"z.zip": archive(packed, "zip"), "z.tar.gz": archive(packed, "tar")}
     unread = {
-        "old.doc": b"x", "memo.rtf": b"x", "mail.eml": b"x", "photo.jpg": b"x", "README": b"x", "conf.json": b"{\n}",
+        "old.doc": b"x", "memo.wps": b"x", "mail.msg": b"x", "photo.jpg": b"x", "README": b"x", "conf.json": b"{\n}",
         "grades.csv": b"name,grade\nA,1\n", ".hidden.txt": b"x", "~$letter.docx": b"x",
     }  # fmt: skip
     counts: dict[str, int] = {}
@@ -137,7 +137,7 @@ def test_all_of_a_mixed_folder_is_read_or_said(folder: dict[str, int]) -> None:
             "count"
         ]
     assert passed == unread
-    assert all(each["cure"] for each in summary["passed_over"] if each["suffix"] in (".doc", ".rtf", ".eml"))
+    assert all(each["cure"] for each in summary["passed_over"] if each["suffix"] in (".doc", ".wps", ".msg"))
     kinds = Counter(folder.values())  # the first text is in all files, twice more than the others in archives
     copies = [kinds[3] + kinds[1] + 3 * kinds[7], *[kinds[3] + 2 * kinds[7]] * 2]
     assert summary["pairs"] == sum(n * (n - 1) // 2 for n in copies)

@@ -19,14 +19,14 @@ from neardup.inputs.reader import open_inputs
 
 TEXT = "one and the same text, word for word, and long enough to be compared as it is"
 WANTED = {
-    ("suffix", ".doc"): 3, ("suffix", ".jpg"): 2, ("suffix", ".rtf"): 1, ("suffix", ".eml"): 1,
+    ("suffix", ".doc"): 3, ("suffix", ".jpg"): 2, ("suffix", ".wps"): 1, ("suffix", ".msg"): 1,
     ("hidden folder", ""): 1, ("hidden file", ""): 1, ("lock file", ""): 1, ("file linked twice", ""): 1,
 }  # fmt: skip
 LINE = (
-    "3 .doc, 2 .jpg, 1 .eml, 1 .rtf; 1 hidden file (.DS_Store); 1 hidden folder (.git); 1 lock file (~$a.docx); "
+    "3 .doc, 2 .jpg, 1 .msg, 1 .wps; 1 hidden file (.DS_Store); 1 hidden folder (.git); 1 lock file (~$a.docx); "
     "1 link to a file read by another name (link.txt)"
 )
-CURE = "3 .doc, 1 .rtf: save them as .docx (LibreOffice: soffice --headless --convert-to docx *.doc *.rtf)"
+CURE = "3 .doc, 1 .wps: save them as .docx (LibreOffice: soffice --headless --convert-to docx *.doc *.wps)"
 
 Run = Callable[..., Result]
 
@@ -39,7 +39,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     (folder / ".git").mkdir(parents=True)
     for i in range(50):
         (folder / ".git" / f"{i}.txt").write_text(TEXT)
-    for name in ("a.doc", "b.DOC", "c.doc", "a.jpg", "b.jpg", "a.rtf", "a.eml", ".DS_Store", "~$a.docx"):
+    for name in ("a.doc", "b.DOC", "c.doc", "a.jpg", "b.jpg", "a.wps", "a.msg", ".DS_Store", "~$a.docx"):
         (folder / name).write_bytes(b"\xd0\xcf\x11\xe0")
     for i in range(2):
         (folder / f"{i}.txt").write_text(TEXT)
@@ -63,7 +63,7 @@ def test_find_says_what_it_passed_over_and_what_to_do(run: Run) -> None:
     assert lines[at - 1].startswith("documents")
     assert lines[at + 1 : at + 3] == [
         f"{'':14}{CURE}",
-        f"{'':14}1 .eml: save the messages as .txt or .html with the program for mail",
+        f"{'':14}1 .msg: save the messages as .eml or .mbox with the program for mail",
     ]
 
 

@@ -14,7 +14,6 @@ from tests.index.specs import TEXTS
 
 import neardup
 from neardup import (
-    Index,
     InputError,
 )
 

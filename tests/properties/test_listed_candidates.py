@@ -14,6 +14,7 @@ from tests.properties.strategies import collections
 
 import neardup
 from neardup.engine.banding import listed
+from neardup.engine.space import Budget
 
 
 def expected(documents: list[tuple[str, str]], result: neardup.Result, shingle: str, threshold: float) -> list[Any]:
@@ -58,7 +59,8 @@ def test_the_listing_does_not_depend_on_memory_and_threads(
     monkeypatch.setattr(listed, "BUCKET_ROWS", 7)
     monkeypatch.setattr(listed, "PAIRS_AT_A_TIME", 3)
     monkeypatch.setattr(listed, "ROW_BYTES", 1 << 40)  # so a band is grouped in as many parts as there can be
-    again = neardup.find(path, candidates=True, threads=2, memory="450MB").candidates
+    monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
+    again = neardup.find(path, candidates=True, threads=2).candidates
     assert once.equals(again)
     assert set(once["verdict"].to_pylist()) == {listed.DROPPED, listed.BELOW, listed.PAIR}
 

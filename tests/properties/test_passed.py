@@ -38,7 +38,7 @@ READ = (
     ".parquet",
     ".txt.gz",
 )
-ODD = (".doc", ".DOC", ".rtf", ".eml", ".jpg", ".jsonl", ".txt.gz", ".2019", "", ".pages", ".zip")
+ODD = (".doc", ".DOC", ".wps", ".msg", ".jpg", ".jsonl", ".txt.gz", ".2019", "", ".pages", ".zip")
 GLOBS = (None, ("*.txt",), ("*.txt", "*.jsonl", "*.csv", "*.parquet"), ("*",), ("**/in*/*.txt",), (".*",))
 KINDS = (
     "text", "text", "capital", "empty", "undecodable", "page", "damaged", "odd", "odd", "hidden", "hidden folder",
@@ -196,11 +196,11 @@ def counted(passed: tuple[PassedOver, ...]) -> Counter[str]:
 
 
 def read_all(reader: Reader) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Documents, bad records and blank lines by source."""
+    """Return documents, bad records and blank lines by source; a run would refuse a folder in which all is bad."""
     documents: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     blank: Counter[str] = Counter()
-    for task in reader.tasks():
+    for task in (task for source in reader.parts for task in source.tasks()):
         batch = task()
         documents[batch.source] += len(batch.documents)
         bad[batch.source] += batch.bad

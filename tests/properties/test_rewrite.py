@@ -74,7 +74,7 @@ def rows_read(content: bytes, suffix: str, encoding: str) -> list[int]:
         with open(path, "wb") as file:
             file.write(content)
         reader = open_inputs(path, text="text", id="id", encoding=encoding, on_bad="skip")
-        return [row for task in reader.tasks() for row in task().rows.tolist()]
+        return [row for source in reader.parts for task in source.tasks() for row in task().rows.tolist()]
 
 
 def placed(pieces: Sequence[Piece], first: int) -> dict[int, int]:

@@ -351,7 +351,7 @@ def test_what_a_cluster_does_not_find_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.jsonl").write_text('{"text": "one"}\n')
-    done = command("passages", "in.jsonl", "-o", "out.csv", "--engine", "spark", "--workdir", "work", *options)
+    done = command("passages", "in.jsonl", "-o", "out.jsonl", "--engine", "spark", "--workdir", "work", *options)
     assert done.exit_code in (1, 2)
     assert message in done.output
     assert not (tmp_path / "work").exists()

@@ -30,7 +30,7 @@ def test_a_suffix_that_was_mistyped_is_known(suffix: str, near: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "cure"), [("a.doc", "docx"), ("a.xls", "xlsx"), ("a.7z", "unpack"), ("a.eml", "mail")]
+    ("name", "cure"), [("a.doc", "docx"), ("a.xls", "xlsx"), ("a.7z", "unpack"), ("a.msg", "mail")]
 )
 def test_a_file_that_is_not_read_is_told_with_what_to_do(tmp_path: Path, name: str, cure: str) -> None:
     (tmp_path / name).touch()

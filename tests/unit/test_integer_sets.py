@@ -17,7 +17,7 @@ NUMBERS = st.one_of(st.integers(-(1 << 63), (1 << 63) - 1), st.integers(-200, 20
 
 def sets_of(lists: Any, kind: Any) -> tuple[list[bytes], list[int]]:
     reader = open_inputs(pa.table({"text": pa.array(lists, kind)}), item=True, on_bad="skip")
-    batches = [task() for task in reader.tasks()]
+    batches = [task() for source in reader.parts for task in source.tasks()]
     found = [batch.documents.blob(i) for batch in batches for i in range(len(batch.documents))]
     return found, [row for batch in batches for row in batch.rows.tolist()]
 

@@ -92,7 +92,7 @@ def test_a_reader_without_a_run_goes_by_what_is_free(monkeypatch: pytest.MonkeyP
     path = tmp_path / "x.txt"
     for size in (5 * BATCH_BYTES, 5 * BATCH_BYTES + 1):
         path.write_bytes(b"x" * size)
-        batches = [task() for task in open_inputs(path, on_bad="skip").tasks()]
+        batches = [task() for source in open_inputs(path, on_bad="skip").parts for task in source.tasks()]
         assert sum(batch.bad for batch in batches) == (size > 5 * BATCH_BYTES)
     with pytest.raises(InputError, match="the memory that is free allows"):
         [task() for task in open_inputs(path).tasks()]

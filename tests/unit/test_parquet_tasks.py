@@ -78,7 +78,8 @@ def test_batches_that_nobody_wants_are_not_kept(tmp_path: Path) -> None:
     tasks = iter(open_inputs(path, block=100).tasks())
     for _ in range(20):  # as a run that goes on leaves out what it has read
         next(tasks)
-    task: Any = next(tasks)
+    watched: Any = next(tasks)
+    task = watched.args[0]
     gc.collect()
     assert [row for row, *_ in seen(task())] == list(range(2001, 2101))
     unpacking = task.args[0]
