@@ -7,9 +7,11 @@ import gzip
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -573,3 +575,16 @@ def test_ctrl_c_says_how_many_documents_were_added() -> None:
 def test_ctrl_c_leaves_nothing_of_an_index_that_is_built() -> None:
     assert interrupted("build", "b", "first.jsonl") == "interrupted, nothing written\n"
     assert sorted(path.name for path in Path().iterdir()) == ["first.jsonl", "i"]
+
+
+def test_verify_names_the_damage_that_opening_repairs() -> None:
+    write_jsonl("few.jsonl", [(i, f"some words of the text number {i}") for i in range(50)])
+    good("create", "x.index")
+    good("add", "x.index", "few.jsonl")
+    with closing(sqlite3.connect("x.index/index.sqlite")) as database, database:
+        database.execute("UPDATE tail SET count = count - 1")
+    done = CliRunner().invoke(main, ["index", "verify", "x.index"])
+    assert done.exit_code == 1
+    assert "the keys of the documents from 0 on are damaged" in done.stdout
+    assert "made again: the keys of documents" in done.stdout
+    good("verify", "x.index")

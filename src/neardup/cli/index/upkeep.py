@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -64,12 +65,26 @@ def verify(*, ctx: click.Context, index: Path, no_repair: bool, voice: forms.Voi
     Exit codes: 0 nothing was wrong, 1 something was wrong (also when it was repaired) or the check failed, 2 wrong
     usage, 130 stopped by Ctrl-C.
     """
+    mended = [] if no_repair else _damage_at_opening(index)
     with neardup.Index.open(index, read_only=no_repair) as held:
         found = shared.watched(ctx, lambda _: held.verify(repair=not no_repair))
         documents = len(held)
+    if mended:
+        found = replace(
+            found, ok=False, faults=(*mended, *found.faults), healed=(*found.healed, "the keys of documents")
+        )
     voice.answer(found.as_dict(), _faults(found, str(index), documents, repair=not no_repair))
     if not found.ok:
         ctx.exit(1)
+
+
+def _damage_at_opening(index: Path) -> list[str]:
+    """Return the damage that opening an index for writing repairs before a check could see it."""
+    try:
+        neardup.Index.open(index, read_only=True).close()
+    except neardup.FormatError as exc:
+        return [str(exc).partition(". Run `neardup index verify`")[0]]
+    return []
 
 
 def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool) -> list[str]:

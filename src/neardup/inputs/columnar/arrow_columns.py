@@ -72,7 +72,9 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
     if named is None:
         named = guess_text(schema.names) if guess_text(fit) is None else guess_text(fit)
         named = None if named is None else (named,)
-    names = schema.names if options.id is not None else [field.name for field in schema if _is_id(field.type)]
+    names = schema.names
+    if options.id is None:  # a column of the type null, which has no value at all, names no document
+        names = [field.name for field in schema if _is_id(field.type) and not pat.is_null(field.type)]
     name = choose_id(names, options.id, source)
     place = None if name is None else column_place(schema.names, name, source)
     if place is not None and not _is_id(schema.field(place).type):
