@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from tests.cli.indexing import ELSE, FOX, FOXED, MORE, SPEC, answer, good, index, jaccard, rows, write_jsonl
 from tests.warm import LIMIT
 
 from neardup import Index
+from neardup.cli import main
 
 NEAR = jaccard(FOX, FOXED)
 
