@@ -188,15 +188,19 @@ class Stamps:
         """Take the stamps of files; one that is missing is not looked at again."""
         self._paths = paths
         self._facts = _facts(paths)
+        self.digest = hashlib.blake2b(self._facts.tobytes(), digest_size=8).hexdigest()
+        self.are_doubted = False
+        """Whether an interrupted run took other stamps of these files, so that the contents of all may have changed."""
 
     def look(self) -> tuple[str | None, list[int]]:
         """Look at the files again.
 
-        Gives what has become of the first that is not as large or as old as it was, as the beginning of a sentence, or
-        None; and the places of those of which anything is not what it was, so that their contents may be others.
+        Return what has become of the first file whose size or time of modification differs, as the beginning of a
+        sentence, or None; and the places of all files of which any stamp differs, so that the contents may differ too.
         """
-        differ = (_facts(self._paths) != self._facts) & (self._facts[:, :1] != _MISSING)
-        touched = np.flatnonzero(differ.any(axis=1)).tolist()
+        is_known = self._facts[:, :1] != _MISSING
+        differ = (_facts(self._paths) != self._facts) & is_known
+        touched = np.flatnonzero(differ.any(axis=1) | (self.are_doubted & is_known[:, 0])).tolist()
         for i in touched:
             if differ[i, :_SURE].any():
                 return self._told(i), touched

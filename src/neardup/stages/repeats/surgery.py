@@ -66,7 +66,7 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
 
 
 def without(text: bytes, cuts: Sequence[Span]) -> bytes:
-    """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
+    """Return what is left, in order. If two words would run together, the first line break cut goes in, or a space."""
     pieces, at = [], 0
     for start, end in cuts:
         pieces.append(text[at:start])
@@ -79,7 +79,8 @@ def without(text: bytes, cuts: Sequence[Span]) -> bytes:
 def joint(text: bytes, start: int, end: int) -> bytes:
     """What takes the place of a cut: nothing, or white space where two words would run together."""
     if start > 0 and end < len(text) and _is_word_before(text, start) and _is_word_at(text, end):
-        return b"\n" if _BREAK.search(text, start, end) else b" "
+        found = _BREAK.search(text, start, end)  # of another kind it would end a record, or mix the ends of lines
+        return found.group() if found else b" "
     return b""
 
 

@@ -80,7 +80,4 @@ class DecidedCuts:
 
     def _part(self, source: str) -> slice:
         """Which of the documents that are cut are of a source."""
-        places = self._run.provenance.places
-        if source not in places.sources:
-            return slice(0, 0)
-        return slice(*np.searchsorted(self._rows, places.span(places.sources.index(source))).tolist())
+        return slice(*np.searchsorted(self._rows, self._run.provenance.places.span_of(source)).tolist())

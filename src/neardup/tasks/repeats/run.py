@@ -31,9 +31,9 @@ from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
-from neardup.inputs.reader import Reader
+from neardup.inputs.reader import Reader, Stamps
 from neardup.params import Normalize, RunOptions
-from neardup.session import lasting_limits, limit_records, token_of, work_path
+from neardup.session import compare_stamps, lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
 from neardup.stages.repeats.segments import Segments
 from neardup.tasks.grouping import Groups, group_documents
@@ -43,6 +43,7 @@ from neardup.tasks.repeats.settings import LEAST, UNCHANGED, Cutting, Length
 from neardup.tasks.repeats.spans import span_table
 from neardup.tasks.repeats.summary import PassageSummary, summarize
 from neardup.tasks.repeats.unit_runs import UnitRuns
+from neardup.tasks.rewrite.reread import touched_parts
 from neardup.types import I64, Batch, Documents
 
 
@@ -73,6 +74,8 @@ class PassageRun:
     groups: Groups | None = field(init=False, default=None)
     """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
     provenance: InputNames = field(init=False, default_factory=InputNames)
+    stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
+    """Of the files of each source, from before the first was read."""
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     templates: list[Template] = field(init=False, default_factory=list)
@@ -108,6 +111,7 @@ class PassageRun:
         return {}
 
     def __enter__(self) -> PassageRun:
+        self.stamps = self.reader.stamps()
         self.templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
         if resume and not self.is_resumable:
@@ -122,6 +126,7 @@ class PassageRun:
         budget = self.budget or Budget.of(self.options.memory_limit)
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
+        self.space.lasting["stamps"] = compare_stamps(self.stamps, self.space.state.get("stamps", {}))
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
@@ -219,6 +224,8 @@ class PassageRun:
         inputs = len(places) if self.reader.across is None else places.first_row(self.reader.across)
         if (by := self.selection.grouping) is not None:
             self.groups = group_documents(self, by)
+            if by.column is not None:  # which was read after the texts
+                list(touched_parts(self.reader.parts, self.stamps))
         return self.choice(inputs, documents, self.groups)
 
     def choice(self, inputs: int, documents: int, groups: Groups | None) -> Choice:
