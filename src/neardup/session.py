@@ -92,7 +92,7 @@ def compare_stamps(stamps: Mapping[str, Stamps], known: Mapping[str, str]) -> di
     identity of a run; a file that was changed and given its old time differs in these stamps only.
     """
     for name, mine in stamps.items():
-        mine.are_doubted = known.get(name, mine.digest) != mine.digest
+        mine.are_doubted |= known.get(name, mine.digest) != mine.digest
     return {**{name: mine.digest for name, mine in stamps.items()}, **known}
 
 
@@ -148,7 +148,7 @@ class Run:
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
-        budget = Budget.of(self.options.memory_limit)
+        budget = self.reader.budget or Budget.of(self.options.memory_limit)
         if workdir is not None:
             check_room(self.spec)
         self.stamps = self.reader.stamps()

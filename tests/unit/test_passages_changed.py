@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,7 +105,6 @@ def test_a_keeper_edited_before_a_run_is_resumed_is_noticed(
         patched.setattr(cleaning_run, "choose", lambda *_: (_ for _ in ()).throw(Stopped))
         assert CliRunner().invoke(main, words).exit_code == 1
     new = [TEXTS[10].ljust(len(text), "x")[: len(text)] if i == KEEPER else text for i, text in enumerate(texts)]
-    time.sleep(0.02)  # the time of the last change has ticks
     with_old_times(path, lambda: FORMATS["in.jsonl"][0](path, new))
     done = CliRunner().invoke(main, [*words, "--resume"])
     assert done.exit_code == 1

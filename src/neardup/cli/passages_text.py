@@ -126,11 +126,14 @@ def cut_rows(cut: Mapping[str, Any], size: int, unit: str | None) -> list[tuple[
     """What was cut of texts of ``size`` bytes, whole ones of a ``unit`` if it is not None; which documents went."""
     out_of = f"out of {counted(cut['documents'], 'document')}, {cut_how(cut['policy'], cut['snap'], unit)}"
     rows = [("cut", f"{percent(cut['bytes'], size)} of the text, {out_of}")]
-    if cut["left_out"]:
-        few = f"fewer than {counted(cut['min_left'], 'character')} {'was' if cut['min_left'] == 1 else 'were'} left"
-        listed = ", ".join(shown(name) for name in cut["left_out_ids"])
-        more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
-        rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
+    few = cut["min_left"] or 1
+    least = f"fewer than {counted(few, 'character')} {'was' if few == 1 else 'were'} left"
+    for kind, why in (("left out", least), ("left whole", "nothing would be left")):
+        name = kind.replace(" ", "_")
+        if count := cut[name]:
+            ids = ", ".join(map(shown, cut[f"{name}_ids"])) + (", …" if count > len(cut[f"{name}_ids"]) else "")
+            cure = ". Give --min-left 1 to leave such documents out" if name == "left_whole" else ""
+            rows.append((kind, f"{counted(count, 'document')} of which {why}: {ids}{cure}"))
     return rows
 
 

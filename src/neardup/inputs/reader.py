@@ -30,8 +30,10 @@ from neardup.shown import shown_path
 from neardup.types import I64, Origin
 
 if TYPE_CHECKING:
+    from neardup.engine.space import Budget
     from neardup.inputs.remote import Facts
 
+ONCE = "the input gives its values once (an iterator, a reader, a query or a pipe)"
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
 _MASK = (1 << 63) - 1
@@ -67,6 +69,9 @@ class Reader:
         """What sources hold and is not read, by their places, where other processes have read them."""
         self.across = [source.name for source in further] if is_across else None
         """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
+        self.budget: Budget | None = None
+        """What a run may have of the memory, where the reader holds some of it."""
+        self._stamps: dict[str, Stamps] | None = None
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
@@ -130,6 +135,11 @@ class Reader:
         """Whether this process can read the same again."""
         return all(source.is_rereadable for source in self.parts)
 
+    @property
+    def no_texts_later(self) -> str | None:
+        """Why texts cannot be brought again when the run is over; None: they can."""
+        return None if self.is_rereadable else ONCE
+
     def identity(self) -> dict[str, str]:
         """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}
@@ -146,8 +156,11 @@ class Reader:
         return found
 
     def stamps(self) -> dict[str, Stamps]:
-        """What the file system says now of the files of each source that reads nothing else, by its name."""
-        return {source.name: Stamps(paths) for source in self.parts if (paths := source.paths) is not None}
+        """What the file system said of the files of each source that reads nothing else, by its name, at the first
+        call."""
+        if self._stamps is None:
+            self._stamps = {part.name: Stamps(paths) for part in self.parts if (paths := part.paths) is not None}
+        return self._stamps
 
     def reopened(self, facts: Sequence[dict[str, Any]]) -> list[Origin]:
         """Where records can be read again, by the ``facts`` of each that an interrupted run took."""

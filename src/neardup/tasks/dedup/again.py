@@ -14,10 +14,13 @@ import numpy as np
 from neardup.engine.state import Gathered
 from neardup.inputs.source import Source
 from neardup.session import Run
+from neardup.stages.sketch import fingerprints
+from neardup.stages.text import normalize_documents
+from neardup.tasks.dedup.edited import CutReader
 from neardup.tasks.rewrite.model import Rewrite
 from neardup.tasks.rewrite.reread import Rereading
 from neardup.tasks.rewrite.writer import CleanWriter, write_copies
-from neardup.types import I64
+from neardup.types import I64, U64, Documents
 
 JobOf = Callable[[Source], Rewrite]
 """What happens to the documents of a source."""
@@ -28,9 +31,16 @@ class Again(Rereading):
 
     def __init__(self, run: Run, search: Gathered) -> None:
         """Nothing is read yet."""
-        super().__init__(
-            run.reader, run.provenance, run.spec.normalize, lambda rows: search.collection.prints.take(rows)
-        )
+
+        def prints(rows: I64) -> U64:
+            found: U64 = search.collection.prints.take(rows)
+            if isinstance(run.reader, CutReader) and (before := run.reader.as_read(run.provenance.places, rows)):
+                found[list(before)] = fingerprints(
+                    normalize_documents(Documents.from_bytes(before.values()), run.spec.normalize)
+                )
+            return found
+
+        super().__init__(run.reader, run.provenance, run.spec.normalize, prints)
         self._run = run
         self._search = search
 

@@ -30,6 +30,7 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
+from neardup.tasks.dedup.edited import CutReader
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
@@ -230,17 +231,19 @@ class Cleaning:
         if self.cuts is not None:
             rows, kept = self.cuts.rows_of(name)
             gone = np.union1d(gone, rows[~kept])
-            new = [text.decode("utf-8", "replace") for _, text in self.cuts.texts_of(name) if text is not None]
-            value = objects.with_texts(value, rows[kept] - 1, new, field_of(self.run.reader.parts[0]))
+            new = [each.after.decode("utf-8", "replace") for _, each in self.cuts.documents_of(name)]
+            value = objects.with_texts(value, rows - 1, new, field_of(self.run.reader.parts[0]))
         return objects.without_rows(value, gone - 1)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
         """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
-        tally, chosen = self.search.tally, self.chosen
+        tally, chosen, passages = self.search.tally, self.chosen, self._passages()
+        left_out = 0 if passages is None else passages["cut"]["left_out"]
+        if isinstance(self.run.reader, CutReader):  # which has left them out before the search
+            tally = replace(tally, documents=tally.documents + left_out)
         size, keeper = chosen.largest()
         sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
         places = self.run.provenance.places
-        passages = self._passages()
         counts = zip(places.sources, places.documents().tolist(), strict=True)
         texts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
         plain = make_summary(
@@ -262,7 +265,7 @@ class Cleaning:
             hints=tuple(hints),
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
-            kept=tally.documents - chosen.rows.size - (0 if passages is None else passages["cut"]["left_out"]),
+            kept=tally.documents - chosen.rows.size - left_out,
             protected=sum(count for source, count in counts if source in self.policy.protected),
             short_protected=self.short_protected,
             unreadable=sum(file.error is not None for part in texts for file in part.files),

@@ -73,8 +73,11 @@ def with_cuts(job: Rewrite, part: Source, cuts: DecidedCuts) -> Rewrite:
     rows, kept = cuts.rows_of(part.name)
     if not rows.size:
         return job
-    replaced = Replaced(part.name, rows, cuts.texts_of(part.name), field_of(part))
-    return replace(job, removed=np.union1d(job.removed, rows[~kept]), replaced=replaced)
+    removed = np.union1d(job.removed, rows[~kept])
+    stays = ~np.isin(rows, removed)
+    documents = (each for _, each in cuts.documents_of(part.name))
+    texts = ((each.before, each.after if is_kept else None) for each, is_kept in zip(documents, stays, strict=True))
+    return replace(job, removed=removed, replaced=Replaced(part.name, rows, texts, field_of(part)))
 
 
 def field_of(part: Source) -> str:

@@ -7,6 +7,7 @@ in ``summary``.
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -260,12 +261,24 @@ class PassageRun:
 
     def texts(self, cutting: Cutting) -> pa.RecordBatchReader:
         """A stream of id, text, cut_bytes, is_kept of every document, in the order of the input."""
-        texts = clean_texts(self.find(), self.cut_documents(cutting), cutting.min_left)
+        texts = clean_texts(self.find(), self.cut_documents(cutting), cutting.least_left)
         return text_table(self.provenance.ids, texts)
 
-    def cut_documents(self, cutting: Cutting) -> Iterator[CutDocument]:
-        """The documents of which something is cut, in the order of the input."""
-        return cut_documents(self.find(), self.segments(), cutting)
+    def cut_documents(self, cutting: Cutting, spared: array[int] | None = None) -> Iterator[CutDocument]:
+        """Yield the documents of which something is cut, in the order of the input.
+
+        ``spared`` receives the rows of those that are not cut because nothing would be left of them.
+        """
+        spared = array("q") if spared is None else spared
+        return cut_documents(self.find(), self.segments(), cutting, spared if self.spares(cutting) else None)
+
+    def spares(self, cutting: Cutting) -> bool:
+        """Whether documents stay whole of which nothing would be left.
+
+        They do if their text would be lost everywhere and no ``min_left`` was given. Under the other policies, and
+        against another collection, that text is somewhere else too, and they are left out.
+        """
+        return cutting.min_left is None and cutting.policy == "none" and not self.selection.is_across
 
     def summary(self) -> PassageSummary:
         """What was read and found."""
