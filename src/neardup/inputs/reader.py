@@ -140,6 +140,10 @@ class Reader:
         """Why texts cannot be brought again when the run is over; None: they can."""
         return None if self.is_rereadable else ONCE
 
+    def left_out_of(self, source: str) -> int:
+        """Return the number of documents of a source that the tasks leave out."""
+        return 0
+
     def identity(self) -> dict[str, str]:
         """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}

@@ -80,6 +80,9 @@ class CutReader(EditedReader):
     def no_texts_later(self) -> str | None:
         return "passages were cut out of the texts, and what was cut is no longer known"
 
+    def left_out_of(self, source: str) -> int:
+        return int(np.count_nonzero(~self.cuts.rows_of(source)[1]))
+
     def _left(self, batch: Batch) -> dict[int, bytes | None]:
         rows = batch.rows
         least = self.cuts.cutting.least_left

@@ -41,7 +41,7 @@ class Rereading:
             lambda part: self._prints(rows[part]),
             options=self.reader.options,
             normalize=self._normalize,
-            records=self._provenance.records.get(source, 0),
+            records=self._provenance.records.get(source, 0) + self.reader.left_out_of(source),
         )
 
     def check(self, part: Source, rows: I64) -> None:
