@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ import neardup
 from neardup.cli import main
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup import passage_step
+from neardup.tasks.dedup import run as cleaning_run
 from neardup.tasks.repeats.decided import DecidedCuts
 
 Rows = list[dict[str, Any]]
@@ -196,6 +198,57 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
     assert not Path("work-passages").exists()
 
 
+@pytest.mark.parametrize("stage", [*STAGES, "search"])
+def test_a_run_that_cuts_first_goes_on_to_the_same_bytes(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.jsonl").write_bytes(jsonl(some_rows(2)))
+    words = ["dedup", "../in.jsonl", "-o", "clean.jsonl", "--removed", "removed.csv", "--cuts", "cuts.csv"]
+    words += ["--passages", "none", *CUT, *NEAR, "--on-bad", "skip"]
+    for name in ("plain", "stopped"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "plain")
+    run(*words)
+    monkeypatch.chdir(tmp_path / "stopped")
+    with monkeypatch.context() as patched:
+        if stage == "search":
+            patched.setattr(cleaning_run, "choose", lambda *_: 1 / 0)
+        else:
+            stop_behind(stage, patched)
+        run(*words, "--workdir", "work", code=1)
+    assert Path("work-passages", MANIFEST).exists()
+    assert Path("work", MANIFEST).exists() == (stage == "search")
+    assert "work-passages holds the work" in " ".join(run(*words, "--workdir", "work", code=1).stderr.split())
+    run(*words, "--workdir", "work", "--resume")
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "plain")
+    assert not Path("work-passages").exists()
+    assert not Path("work").exists()
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_text_edited_with_its_old_time_is_noticed_by_the_policy_none(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that is cut and removed, its keeper, or a text that is only cut."""
+    path, plain = tmp_path / "in.jsonl", cleaning_run.choose
+    texts = [f"{story}\n{FOOTERS[0]}" for story in ("the same story", "the same story", "another story altogether")]
+    texts = [text.replace("herald. ", "herald, ", 1) for text in texts]
+    rows = [{"id": i, "text": text} for i, text in enumerate(texts)]
+    path.write_bytes(jsonl(rows).replace(b"not JSON\n", b""))
+
+    def change(*args: Any) -> Any:
+        facts, old = path.stat(), path.read_text().splitlines(keepends=True)
+        old = [line.replace("story", "tales") if f'"id": {place}' in line else line for line in old]
+        path.write_text("".join(old))
+        os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        return plain(*args)
+
+    monkeypatch.setattr(cleaning_run, "choose", change)
+    how = ("--passages", "none", "--snap", "line", "--shingle", "char:4", "-q")
+    done = run("dedup", str(path), "-o", str(tmp_path / "out.jsonl"), *how, code=1)
+    assert "in.jsonl was changed since it was read" in done.stderr
+
+
 def test_protected_documents_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = some_rows(2)
@@ -240,11 +293,12 @@ def json_rows(name: str) -> Rows:
     return [json.loads(line) for line in Path(name).read_text().splitlines() if line.startswith("{")]
 
 
-def test_a_small_limit_of_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("policy", [POLICY, "none"])
+def test_a_small_limit_of_memory_changes_nothing(policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, anchors, segments and cuts of the step go to files, beside the output, and these are gone in the end."""
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_bytes(jsonl(some_rows(2)))
-    how = ("--passages", POLICY, *CUT, *NEAR, "--on-bad", "skip", "--removed", "removed.csv", "--cuts", "cuts.csv")
+    how = ("--passages", policy, *CUT, *NEAR, "--on-bad", "skip", "--removed", "removed.csv", "--cuts", "cuts.csv")
     run("dedup", "a.jsonl", "-o", "clean.jsonl", *how)
     wanted = contents(tmp_path)
     seen: list[list[str]] = []
