@@ -116,7 +116,7 @@ def test_every_place_stands_where_the_page_says_and_every_span_is_a_place(how: d
 def test_what_a_page_leaves_of_a_document_is_what_cut_leaves(policy: str, snap: str, tmp_path: Path) -> None:
     texts = dict(hostile_texts())
     found = repeated(list(texts.items()))
-    how: dict[str, Any] = {"policy": policy, "snap": snap, "min_cut": 20}
+    how: dict[str, Any] = {"policy": policy, "snap": snap, "min_cut": 20, "min_left": 0}
     left = {row["id"]: row for row in found.cut(**how).to_pylist()}
     meta, chunks = data_of(found.report(tmp_path / "page.html", **how).path)
     rows = chunks["losses-0000"]
