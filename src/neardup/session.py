@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -87,6 +87,17 @@ def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:
     return limits
 
 
+def compare_stamps(stamps: Mapping[str, Stamps], known: Mapping[str, str]) -> dict[str, str]:
+    """Doubt the files whose stamps an interrupted run did not know; return the digests that a later run is to know.
+
+    ``known`` has the digest of each source as an interrupted run took it. Size and time of modification are in the
+    identity of a run; a file that was changed and given its old time differs in these stamps only.
+    """
+    for name, mine in stamps.items():
+        mine.are_doubted |= known.get(name, mine.digest) != mine.digest
+    return {**{name: mine.digest for name, mine in stamps.items()}, **known}
+
+
 def work_path(options: RunOptions, reader: Reader, spill_to: Path | None = None) -> Path:
     """The folder of a run's work on disk: the one that was named, else ``spill_to``, else a temporary one.
 
@@ -140,7 +151,7 @@ class Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
         self.reader.check()
-        budget = Budget.of(self.options.memory_limit)
+        budget = self.reader.budget or Budget.of(self.options.memory_limit)
         ids = self.provenance.ids
         ids.piece_bytes = min(ids.piece_bytes, budget.share(NAMES_PART))
         if workdir is not None:
@@ -157,6 +168,7 @@ class Run:
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)
+        self.space.lasting["stamps"] = compare_stamps(self.stamps, self.space.state.get("stamps", {}))
         limit_records(self.reader, budget, self.threads, lasting_limits(self.reader, self.space))
         return self
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ import neardup
 from neardup.cli import main
 from neardup.spool.manifest import MANIFEST
 from neardup.tasks.dedup import passage_step
+from neardup.tasks.dedup import run as cleaning_run
 from neardup.tasks.repeats.decided import DecidedCuts
 
 Rows = list[dict[str, Any]]
@@ -92,16 +94,22 @@ def run(*words: str, code: int = 0) -> Result:
     return done
 
 
-def by_two_commands(inputs: list[str], output: Path, *more: str) -> list[dict[str, Any]]:
-    """Write what ``dedup``, and ``passages --cut`` behind it, leave; the table of cuts."""
-    run("dedup", *inputs, "-o", "between", *NEAR, *more)
-    cuts = ("--cut", POLICY, "--cuts", "wanted.jsonl", *CUT, "--threads", "1", "-q")
-    run("passages", *(f"between/{Path(name).name}" for name in inputs), "-o", str(output), *cuts, *more)
+def by_two_commands(inputs: list[str], output: Path, policy: str, *more: str) -> list[dict[str, Any]]:
+    """Write what ``dedup`` and ``passages --cut`` leave, in the order that the policy asks for; the table of cuts."""
+    cut = ["--cut", policy, "--cuts", "wanted.jsonl", *CUT, "--threads", "1", "-q"]
+    steps = [("dedup", [*NEAR]), ("passages", cut)]
+    between = [f"between/{Path(name).name}" for name in inputs]
+    (first, how), (second, then) = steps[::-1] if policy == "none" else steps
+    run(first, *inputs, "-o", "between", *how, *more)
+    run(second, *between, "-o", str(output), *then, *more)
     return [json.loads(line) for line in Path("wanted.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.parametrize("policy", [POLICY, "none"])
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_one_command_writes_what_two_write(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_command_writes_what_two_write(
+    suffix: str, policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     rows = some_rows(2)
     more = ["--on-bad", "skip", *(["--input-format", "lines"] if suffix == "lines" else [])]
@@ -110,9 +118,9 @@ def test_one_command_writes_what_two_write(suffix: str, tmp_path: Path, monkeypa
         Path(name).write_bytes(FORMATS[suffix](some))
     for folder in ("between", "two", "one"):
         Path(folder).mkdir()
-    wanted = by_two_commands(inputs, Path("two"), *more)
+    wanted = by_two_commands(inputs, Path("two"), policy, *more)
     tables = ("--removed", "removed.jsonl", "--cuts", "cuts.jsonl")
-    run("dedup", *inputs, "-o", "one", *tables, "--passages", POLICY, *CUT, *NEAR, *more)
+    run("dedup", *inputs, "-o", "one", *tables, "--passages", policy, *CUT, *NEAR, *more)
     found = contents(Path("one"))
     assert found.keys() == set(inputs)
     if suffix == "parquet":  # the second command joins row groups that the first made small
@@ -125,7 +133,8 @@ def test_one_command_writes_what_two_write(suffix: str, tmp_path: Path, monkeypa
     assert cuts == [{**each, "id": name} for each, name in zip(wanted, names, strict=True)]
     assert len(cuts) > 5
     assert not all(each["kept"] for each in cuts)
-    assert len(Path("removed.jsonl").read_text().splitlines()) > 5
+    if policy == POLICY:  # by none, what near-copies share is cut before they are compared
+        assert len(Path("removed.jsonl").read_text().splitlines()) > 5
 
 
 def test_files_of_a_folder_and_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +198,57 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
     assert not Path("work-passages").exists()
 
 
+@pytest.mark.parametrize("stage", [*STAGES, "search"])
+def test_a_run_that_cuts_first_goes_on_to_the_same_bytes(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.jsonl").write_bytes(jsonl(some_rows(2)))
+    words = ["dedup", "../in.jsonl", "-o", "clean.jsonl", "--removed", "removed.csv", "--cuts", "cuts.csv"]
+    words += ["--passages", "none", *CUT, *NEAR, "--on-bad", "skip"]
+    for name in ("plain", "stopped"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "plain")
+    run(*words)
+    monkeypatch.chdir(tmp_path / "stopped")
+    with monkeypatch.context() as patched:
+        if stage == "search":
+            patched.setattr(cleaning_run, "choose", lambda *_: 1 / 0)
+        else:
+            stop_behind(stage, patched)
+        run(*words, "--workdir", "work", code=1)
+    assert Path("work-passages", MANIFEST).exists()
+    assert Path("work", MANIFEST).exists() == (stage == "search")
+    assert "work-passages holds the work" in " ".join(run(*words, "--workdir", "work", code=1).stderr.split())
+    run(*words, "--workdir", "work", "--resume")
+    assert contents(tmp_path / "stopped") == contents(tmp_path / "plain")
+    assert not Path("work-passages").exists()
+    assert not Path("work").exists()
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_text_edited_with_its_old_time_is_noticed_by_the_policy_none(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that is cut and removed, its keeper, or a text that is only cut."""
+    path, plain = tmp_path / "in.jsonl", cleaning_run.choose
+    texts = [f"{story}\n{FOOTERS[0]}" for story in ("the same story", "the same story", "another story altogether")]
+    texts = [text.replace("herald. ", "herald, ", 1) for text in texts]
+    rows = [{"id": i, "text": text} for i, text in enumerate(texts)]
+    path.write_bytes(jsonl(rows).replace(b"not JSON\n", b""))
+
+    def change(*args: Any) -> Any:
+        facts, old = path.stat(), path.read_text().splitlines(keepends=True)
+        old = [line.replace("story", "tales") if f'"id": {place}' in line else line for line in old]
+        path.write_text("".join(old))
+        os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        return plain(*args)
+
+    monkeypatch.setattr(cleaning_run, "choose", change)
+    how = ("--passages", "none", "--snap", "line", "--shingle", "char:4", "-q")
+    done = run("dedup", str(path), "-o", str(tmp_path / "out.jsonl"), *how, code=1)
+    assert "in.jsonl was changed since it was read" in done.stderr
+
+
 def test_protected_documents_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = some_rows(2)
@@ -233,11 +293,12 @@ def json_rows(name: str) -> Rows:
     return [json.loads(line) for line in Path(name).read_text().splitlines() if line.startswith("{")]
 
 
-def test_a_small_limit_of_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("policy", [POLICY, "none"])
+def test_a_small_limit_of_memory_changes_nothing(policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, anchors, segments and cuts of the step go to files, beside the output, and these are gone in the end."""
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_bytes(jsonl(some_rows(2)))
-    how = ("--passages", POLICY, *CUT, *NEAR, "--on-bad", "skip", "--removed", "removed.csv", "--cuts", "cuts.csv")
+    how = ("--passages", policy, *CUT, *NEAR, "--on-bad", "skip", "--removed", "removed.csv", "--cuts", "cuts.csv")
     run("dedup", "a.jsonl", "-o", "clean.jsonl", *how)
     wanted = contents(tmp_path)
     seen: list[list[str]] = []
@@ -269,3 +330,50 @@ def test_sets_have_no_passages(tmp_path: Path) -> None:
     with pytest.raises(neardup.InputError, match="documents are sets here"):
         neardup.dedup(str(docs), shingle="item", passages="first", output=str(tmp_path / "clean.jsonl"))
     assert not (tmp_path / "clean.jsonl").exists()
+
+
+FOOTERS = [f"Footer {size}. " + "All rights are reserved by the herald. " * size for size in (3, 12, 60)]
+
+
+@pytest.mark.parametrize("policy", ["first", "none"])
+@pytest.mark.parametrize("threshold", ["0.6", "0.8", "0.9"])
+@pytest.mark.parametrize("shingle", ["char:9", "word:5"])
+def test_footers_of_several_lengths_and_shares_remove_nobody_by_what_is_then_cut(
+    policy: str, threshold: str, shingle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle compares what is left by plain sets; both orders of two commands are tried beside the one command."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(9)
+    words = ["".join(draw.choices("abcdefgh", k=6)) for _ in range(900)]
+    texts = []
+    for i in range(60):
+        story = " ".join(draw.sample(words, draw.choice([1, 3, 8, 40])))
+        footer = FOOTERS[i % 3] if i % 7 < (2, 4, 6)[i % 3] else ""
+        texts.append(f"{story}\n{footer}")
+    texts += [FOOTERS[1], texts[4]]
+    Path("in.jsonl").write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)))
+    near = ("--shingle", shingle, "-t", threshold, "--exact", "--threads", "1", "-q")
+    cut = ("--snap", "line", "--min-docs", "3")
+    run("dedup", "in.jsonl", "-o", "one.jsonl", "--removed", "gone.jsonl", "--passages", policy, *cut, *near)
+    steps = [("dedup", near), ("passages", ("--cut", policy, *cut, "-q"))]
+    (first, how), (second, then) = steps[::-1] if policy == "none" else steps
+    run(first, "in.jsonl", "-o", "between.jsonl", *how)
+    run(second, "between.jsonl", "-o", "two.jsonl", *then)
+    assert Path("one.jsonl").read_bytes() == Path("two.jsonl").read_bytes()
+    left = {row["id"]: row["text"] for row in json_rows("one.jsonl")}
+    assert all(text.strip() for text in left.values())
+    if policy == "none":
+        bare = [text.partition("\n")[0] if text.partition("\n")[2] else text.rstrip() for text in texts]
+        gone = json_rows("gone.jsonl")
+        assert left.keys() | {row["id"] for row in gone} == set(range(len(texts)))
+        for row in gone:  # copies of one story and of one footer only; two stories have no shingle in common
+            assert bare[row["id"]].strip() == bare[row["keeper"]].strip()
+        assert not any(footer in text for i, text in left.items() for footer in FOOTERS if texts[i] != footer)
+
+
+def test_exact_copies_are_removed_and_not_lost_by_the_policy_none() -> None:
+    texts = ["what else is there to tell", FOOTERS[1], FOOTERS[1], "short"]
+    cleaned = neardup.dedup(texts, passages="none", min_bytes=40)
+    assert cleaned.data == [texts[0], texts[1], texts[3]]
+    assert cleaned.summary.passages is not None
+    assert cleaned.summary.passages["cut"]["left_whole"] == 2

@@ -19,10 +19,11 @@ from tests.spark.inprocess import InProcess
 from tests.spark.repeating import both, outcome
 from tests.unit.repeating import BAD_KEY
 
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 from neardup.spark.repeats import anchors, run, segments
 from neardup.spark.storage import Storage
 from neardup.tasks.repeats import heaviest
+from neardup.tasks.repeats.decided import DecidedCuts
 from neardup.tasks.repeats.settings import Cutting, Length
 
 NOTICE = "All rights are reserved by the one who wrote it, and nobody may copy it. "
@@ -324,3 +325,16 @@ def test_marks_count_the_characters_of_a_text_that_comes_bit_by_bit() -> None:
 def _is_in(text: bytes, at: int) -> int:
     """1 where a character that began before a place goes on there."""
     return int(at < len(text) and text[at] & 0xC0 == 0x80)
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_an_input_cut_in_half_after_the_search_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, plain = write(tmp_path / "in.jsonl", collection(9, 30)), DecidedCuts.__init__
+
+    def decide(*args: Any) -> None:
+        plain(*args)
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:15]))
+
+    monkeypatch.setattr(DecidedCuts, "__init__", decide)
+    with pytest.raises(InputChanged, match="when the run began"):
+        outcome(path, tmp_path, cutting=Cutting(min_cut=10), split=500)

@@ -86,7 +86,7 @@ def test_against_another_collection_changes_are_those_of_both_read_one_after_the
         ("i1", "o1", 1, 1, False, True),
         ("i2", "o2", 1, 1, False, True),
     ]
-    assert found.cut(min_cut=0)["text"].to_pylist() == ["", "", inputs[2][1]]
+    assert found.cut(min_cut=0, min_left=0)["text"].to_pylist() == ["", "", inputs[2][1]]
     assert neardup.passages(inputs, against=other, min_count=2, **how).summary.spans == 0
 
 
@@ -178,7 +178,7 @@ def test_a_page_has_every_span_once_and_leaves_what_cut_leaves(asked: dict[str, 
     assert found.summary.spans > 1
     is_across = "against" in asked
     for policy in ("first", "none"):
-        meta, chunks = data_of(found.report(tmp_path / "page.html", policy=policy).path)
+        meta, chunks = data_of(found.report(tmp_path / "page.html", policy=policy, min_left=0).path)
         rows, passages = chunks["repeats-0000"], merged(chunks, "places", "passages")
         shown = [
             (number, place["id"], place["start"], place["end"])
@@ -195,7 +195,7 @@ def test_a_page_has_every_span_once_and_leaves_what_cut_leaves(asked: dict[str, 
                 assert rows["id"][number][0] == place[0][0]
             if is_across:
                 assert (rows["id"][number], span["source_id"]) == ("other", "other")
-        left = {row["id"]: row["text"] for row in found.cut(policy).to_pylist()}
+        left = {row["id"]: row["text"] for row in found.cut(policy, min_left=0).to_pylist()}
         documents = merged(chunks, "documents", "documents")
         lost = {chunks["losses-0000"]["id"][number] for number in documents}
         assert lost >= {name for name, text in SITES if left[name] != text}

@@ -40,7 +40,7 @@ def spans(texts: list[str], span: int) -> list[tuple[int, int, int, int, int, in
 
 def left(texts: list[str], span: int, policy: str) -> list[str]:
     found = neardup.passages(texts, min_bytes=span, threads=1)
-    return found.cut(policy, snap="char", min_cut=0)["text"].to_pylist()
+    return found.cut(policy, snap="char", min_cut=0, min_left=0)["text"].to_pylist()
 
 
 def test_a_notice_in_three_texts_stays_in_the_first():

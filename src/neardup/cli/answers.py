@@ -162,7 +162,9 @@ def _passage_facts(shapes: Shapes) -> dict[str, Schema]:
     from neardup.tasks.repeats.settings import Cutting
 
     out = {**many(ID), "description": "Some of the documents that have too little left."}
+    whole = {**many(ID), "description": "Some of the documents that are not cut, as nothing would be left of them."}
     facts = {"documents": WHOLE, "bytes": WHOLE, "left_out": WHOLE, "left_out_ids": out}
+    facts |= {"left_whole": WHOLE, "left_whole_ids": whole}
     return {"cut": maybe(record({**shapes.fields(Cutting), **facts}, about="What is cut."))}
 
 

@@ -218,14 +218,17 @@ def dedup(
     check_policy(reader, policy)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
+            output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
             plan = None
+            if step is not None:
+                task["dedup"]["passages"] = step.facts()
+                place = running.work_place(output)
+                before = passages.cut_before(reader, protected, running.placed(run, place), observer, place, task)
+                reader, run = stack.enter_context(before)
             if dry_run and reader.is_lasting and not spec.exact:
                 plan = observer.in_background(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
-            output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            if step is not None:
-                task["dedup"]["passages"] = step.facts()
             how: dict[str, Any] = {"output": output, "task": task, "files": named, "cluster": cluster}
             has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
             how["keep_written"] = has_passages or with_text is not False or show is not None

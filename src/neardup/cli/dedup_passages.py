@@ -14,13 +14,15 @@ from neardup.cli.passages_options import POLICIES, SNAPS
 from neardup.cli.voice import usage_errors
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from neardup.cli.running import Stoppable
     from neardup.inputs.reader import Reader
     from neardup.params import RunOptions, Spec
     from neardup.tasks.dedup.passage_step import PassageStep
     from neardup.tasks.dedup.run import Cleaning
 
-OWN = ("min_bytes", "min_words", "min_chars", "snap", "min_cut", "min_left", "cuts")
+OWN = ("min_bytes", "min_words", "min_chars", "min_docs", "snap", "min_cut", "min_left", "cuts")
 """Options that are for ``--passages`` only."""
 
 asked = options.together(
@@ -28,8 +30,8 @@ asked = options.together(
         "--passages",
         type=click.Choice(POLICIES),
         help="Then cut the passages that repeat inside the documents that stay, as neardup passages --cut does. first:"
-        " each still stands whole at its first place. Documents of --protect take no part.  [default: texts stay as"
-        " they are]",
+        " each still stands whole at its first place. none: cut them everywhere first, and compare what is left."
+        " Documents of --protect take no part.  [default: texts stay as they are]",
     ),
     click.option(
         "--min-bytes",
@@ -50,6 +52,12 @@ asked = options.together(
         help="With --passages: characters instead.  [default: bytes]",
     ),
     click.option(
+        "--min-docs",
+        type=options.whole("min-docs", 1),
+        metavar="N",
+        help="With --passages: cut only what stands in so many documents or more.  [default: 1]",
+    ),
+    click.option(
         "--snap",
         type=click.Choice(SNAPS),
         help="With --passages: to what a cut is moved inward, so that no word, line or sentence is cut in two. "
@@ -65,8 +73,9 @@ asked = options.together(
         "--min-left",
         type=options.whole("min-left", 0),
         metavar="N",
-        help="With --passages: characters that a document that was cut must have left. With fewer it is left out, and"
-        " --cuts lists it.  [default: 0]",
+        help="With --passages: the fewest characters that a document that was cut must have left. With fewer it is left"
+        " out, and --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
+        " nothing but white space would be left is not cut]",
     ),
     click.option(
         "--cuts",
@@ -110,6 +119,17 @@ class AskedPassages:
         if self.step is not None:
             self.step.check(reader, spec, run)
         return self.step
+
+    @contextmanager
+    def cut_before(
+        self, reader: Reader, protected: frozenset[str], run: RunOptions, observer: Stoppable, place: Path, task: Any
+    ) -> Iterator[tuple[Reader, RunOptions]]:
+        """The reader and the options of the search: if the policy is none, of what cuts leave of the documents."""
+        from neardup.tasks.dedup.passage_step import cut_before
+
+        how: dict[str, Any] = {"task": task, "spill_to": place, "in_background": observer.in_background}
+        with cut_before(reader, self.step, protected, run, observer, **how) as opened:
+            yield opened
 
     @contextmanager
     def decided(self, cleaning: Cleaning, observer: Stoppable) -> Iterator[None]:

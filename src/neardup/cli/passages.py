@@ -78,7 +78,7 @@ def passages(
     cut: str | None,
     snap: str | None,
     min_cut: int | None,
-    min_left: int,
+    min_left: int | None,
     spans: str | None,
     cuts: str | None,
     second_pass: bool,

@@ -205,13 +205,13 @@ written = options.together(
         help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage, 0 with"
         " --unit]",
     ),
-    options.defaulted(
+    click.option(
         "--min-left",
         type=options.whole("min-left", 0),
         metavar="N",
-        default=0,
-        help="Characters that a document that was cut must have left. With fewer it is left out of the copies; --cuts"
-        " lists it.",
+        help="The fewest characters that a document that was cut must have left. With fewer it is left out of the"
+        " copies; --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
+        " nothing but white space would be left is not cut]",
     ),
     click.option(
         "--spans",

@@ -64,10 +64,11 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
 def step_rows(passages: Mapping[str, Any], *, is_spared: bool) -> list[tuple[str, str]]:
     """What a clean-up says of the passages that it cut, or, where it spares all, would cut."""
     size, found = passages["bytes"], counted(passages["passages"], "passage")
-    told = (
-        f"{found} of {shortest(passages)} or more in the documents that stay, {percent(passages['later_bytes'], size)}"
+    where = (
+        "the documents before these are compared" if passages["cut"]["policy"] == "none" else "the documents that stay"
     )
-    rows = [("passages", f"{told} of their text stood before")]
+    share = f"{percent(passages['later_bytes'], size)} of their text stood before"
+    rows = [("passages", f"{found} of {shortest(passages)} or more in {where}, {share}")]
     cuts = cut_rows(passages["cut"], size, None)
     return rows + ([("cut", f"none; would be cut: {cuts[0][1]}"), *cuts[1:]] if is_spared else cuts)
 
@@ -126,11 +127,14 @@ def cut_rows(cut: Mapping[str, Any], size: int, unit: str | None) -> list[tuple[
     """What was cut of texts of ``size`` bytes, whole ones of a ``unit`` if it is not None; which documents went."""
     out_of = f"out of {counted(cut['documents'], 'document')}, {cut_how(cut['policy'], cut['snap'], unit)}"
     rows = [("cut", f"{percent(cut['bytes'], size)} of the text, {out_of}")]
-    if cut["left_out"]:
-        few = f"fewer than {counted(cut['min_left'], 'character')} {'was' if cut['min_left'] == 1 else 'were'} left"
-        listed = ", ".join(shown(name) for name in cut["left_out_ids"])
-        more = ", …" if cut["left_out"] > len(cut["left_out_ids"]) else ""
-        rows.append(("left out", f"{counted(cut['left_out'], 'document')} of which {few}: {listed}{more}"))
+    few = cut["min_left"] or 1
+    least = "nothing was left" if few == 1 else f"fewer than {counted(few, 'character')} were left"
+    for kind, why in (("left out", least), ("left whole", "nothing would be left")):
+        name = kind.replace(" ", "_")
+        if count := cut[name]:
+            ids = ", ".join(map(shown, cut[f"{name}_ids"])) + (", …" if count > len(cut[f"{name}_ids"]) else "")
+            cure = ". Give --min-left 1 to leave such documents out" if name == "left_whole" else ""
+            rows.append((kind, f"{counted(count, 'document')} of which {why}: {ids}{cure}"))
     return rows
 
 

@@ -23,7 +23,6 @@ from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
 from neardup.types import I32, I64, U64, Batch, Documents, NeedsRoom
 
-ONCE = "the input gives its values once (an iterator, a reader, a query or a pipe)"
 PICKLED = "the result is a copy, or was read from a pickle"
 WITH_TEXT = "Search again with with_text=True, which keeps the texts."
 
@@ -44,7 +43,7 @@ class Lookup:
             rows: int64[m], rising: the documents that may be asked for.
             prints: uint64[m, 2]: of their normalised texts.
         """
-        self.gone: str | None = None if reader.is_rereadable else ONCE
+        self.gone: str | None = reader.no_texts_later
         """Why no text can be brought, if none can."""
         self._reader: Reader | None = reader if self.gone is None else None
         self._spec, self._sizes, self._rows, self._prints = spec, sizes, rows, prints

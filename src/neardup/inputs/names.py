@@ -343,9 +343,13 @@ class Places:
         last = table[mine[-1]]
         return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
 
+    def span_of(self, source: str) -> tuple[int, int]:
+        """Return the same of a source by its name; nothing if it gave no document."""
+        return self.span(self.sources.index(source)) if source in self.sources else (0, 0)
+
     def first_row(self, sources: Sequence[str]) -> int:
         """The first row of some sources, by their names; where they gave no document, the rows of all others."""
-        spans = [self.span(self.sources.index(name)) for name in sources if name in self.sources]
+        spans = map(self.span_of, sources)
         return min((first for first, end in spans if end > first), default=len(self))
 
     def local_rows(self, source: int) -> I64:

@@ -32,8 +32,10 @@ from neardup.shown import shown_path
 from neardup.types import I64, Origin
 
 if TYPE_CHECKING:
+    from neardup.engine.space import Budget
     from neardup.inputs.remote import Facts
 
+ONCE = "the input gives its values once (an iterator, a reader, a query or a pipe)"
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
 _MASK = (1 << 63) - 1
@@ -69,6 +71,9 @@ class Reader:
         """What sources hold and is not read, by their places, where other processes have read them."""
         self.across = [source.name for source in further] if is_across else None
         """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
+        self.budget: Budget | None = None
+        """What a run may have of the memory, where the reader holds some of it."""
+        self._stamps: dict[str, Stamps] | None = None
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
@@ -132,6 +137,15 @@ class Reader:
         """Whether this process can read the same again."""
         return all(source.is_rereadable for source in self.parts)
 
+    @property
+    def no_texts_later(self) -> str | None:
+        """Why texts cannot be brought again when the run is over; None: they can."""
+        return None if self.is_rereadable else ONCE
+
+    def left_out_of(self, source: str) -> int:
+        """Return the number of documents of a source that the tasks leave out."""
+        return 0
+
     def identity(self) -> dict[str, str]:
         """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}
@@ -148,8 +162,11 @@ class Reader:
         return found
 
     def stamps(self) -> dict[str, Stamps]:
-        """What the file system says now of the files of each source that reads nothing else, by its name."""
-        return {source.name: Stamps(paths) for source in self.parts if (paths := source.paths) is not None}
+        """What the file system said of the files of each source that reads nothing else, by its name, at the first
+        call."""
+        if self._stamps is None:
+            self._stamps = {part.name: Stamps(paths) for part in self.parts if (paths := part.paths) is not None}
+        return self._stamps
 
     def reopened(self, facts: Sequence[dict[str, Any]]) -> list[Origin]:
         """Where records can be read again, by the ``facts`` of each that an interrupted run took."""
@@ -209,15 +226,19 @@ class Stamps:
         """Take the stamps of files; one that is missing is not looked at again."""
         self._paths = paths
         self._facts = _facts(paths)
+        self.digest = hashlib.blake2b(self._facts.tobytes(), digest_size=8).hexdigest()
+        self.are_doubted = False
+        """Whether an interrupted run took other stamps of these files, so that the contents of all may have changed."""
 
     def look(self) -> tuple[str | None, list[int]]:
         """Look at the files again.
 
-        Gives what has become of the first that is not as large or as old as it was, as the beginning of a sentence, or
-        None; and the places of those of which anything is not what it was, so that their contents may be others.
+        Return what has become of the first file whose size or time of modification differs, as the beginning of a
+        sentence, or None; and the places of all files of which any stamp differs, so that the contents may differ too.
         """
-        differ = (_facts(self._paths) != self._facts) & (self._facts[:, :1] != _MISSING)
-        touched = np.flatnonzero(differ.any(axis=1)).tolist()
+        is_known = self._facts[:, :1] != _MISSING
+        differ = (_facts(self._paths) != self._facts) & is_known
+        touched = np.flatnonzero(differ.any(axis=1) | (self.are_doubted & is_known[:, 0])).tolist()
         for i in touched:
             if differ[i, :_SURE].any():
                 return self._told(i), touched

@@ -20,8 +20,8 @@ from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
 from neardup.tasks.columns.reread import parts_of
 from neardup.tasks.columns.values import Part
-from neardup.tasks.dedup.again import check_each
 from neardup.tasks.rewrite.model import Known, Lines
+from neardup.tasks.rewrite.reread import check_each
 from neardup.types import I64
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,10 +15,10 @@ from neardup.engine.space import Budget
 from neardup.engine.state import Gathered, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
-from neardup.inputs.reader import Reader
+from neardup.inputs.reader import Reader, Stamps
 from neardup.inputs.splits import plan_splits, usual_bytes
 from neardup.params import SPARK, Spec
-from neardup.session import Run, limit_records, token_of
+from neardup.session import Run, compare_stamps, limit_records, token_of
 from neardup.spark import buckets, copies, rewriting, search
 from neardup.spark import parts as part_files
 from neardup.spark.again import ClusterAgain
@@ -38,7 +38,7 @@ from neardup.types import I64
 
 WORKER_MEMORY = "spark.executor.pyspark.memory (for each core of an executor)"
 """What raises the memory of a task."""
-_LIMITS = "limits"
+_LIMITS, _STAMPS = "limits", "stamps"
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ class ClusterRun(Run):
         # the memory of workers is not among it: whoever ran out of it gives more, and goes on
         self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
         limit_worker_records(self.reader, self.space.budget, self.worker_memory, self.folder)
+        keep_stamps(self.stamps, self.folder)
         return self
 
     def __exit__(
@@ -157,6 +158,13 @@ def limit_worker_records(reader: Reader, here: Budget, worker_memory: int, folde
         else:
             folder.put_facts(_LIMITS, {"record": limits})
     limit_records(reader, worker, 1, limits, setting=setting)
+
+
+def keep_stamps(stamps: Mapping[str, Stamps], folder: Storage) -> None:
+    """Compare stamps with those that an interrupted run took, and leave them in ``folder`` for a later one."""
+    known = folder.get_facts(_STAMPS) if folder.has_facts(_STAMPS) else {}
+    if (digests := compare_stamps(stamps, known)) != known:
+        folder.put_facts(_STAMPS, digests)
 
 
 def first_records_of(frames: Sequence[int], reader: Reader, names: Provenance) -> dict[str, tuple[int, int]]:

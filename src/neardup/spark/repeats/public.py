@@ -59,7 +59,7 @@ def passages(
     cut: str | None = None,
     snap: str | None = None,
     min_cut: int | None = None,
-    min_left: int = 0,
+    min_left: int | None = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -112,7 +112,7 @@ def passages(
     run, reading = RunOptions.of(given), InputOptions.of(given)
     how: dict[str, Any] = {"min_bytes": min_bytes, "min_words": None, "min_chars": min_chars}
     length = length_of(unit=None, span=None, threshold=None, shingle=None, **how)
-    if cut is None and (snap is not None or min_cut is not None or min_left):
+    if cut is None and (snap is not None or min_cut is not None or min_left is not None):
         raise InputError("snap, min_cut and min_left are for what is cut. Give cut too, or leave them out.")
     cutting = cutting_of(length, cut or "first", snap=snap, min_cut=min_cut, min_left=min_left)
     door = Door(inputs, None, run, observer)

@@ -23,7 +23,7 @@ from neardup.spark.reading import tell_reader
 from neardup.spark.repeats import anchors, segments
 from neardup.spark.repeats.job import PassageJob
 from neardup.spark.repeats.search import PassageSearch
-from neardup.spark.run import limit_worker_records, named_by_frames
+from neardup.spark.run import keep_stamps, limit_worker_records, named_by_frames
 from neardup.spark.storage import Storage
 from neardup.tasks.repeats.run import PassageRun
 
@@ -55,6 +55,7 @@ class ClusterPassageRun(PassageRun):
         sizes = [self.split_bytes, PARTS_TEXT, anchors.GIVEN, anchors.SELECTED, segments.CHUNK]
         self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
         limit_worker_records(self.reader, self.space.budget, self.worker_memory, self.folder)
+        keep_stamps(self.stamps, self.folder)
         return self
 
     def __exit__(

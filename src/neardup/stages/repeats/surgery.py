@@ -70,7 +70,7 @@ def snap_cuts(text: bytes, cuts: Sequence[Span], *, snap: str, least: int) -> li
 
 
 def without(text: bytes, cuts: Sequence[Span]) -> bytes:
-    """What is left, in order. Where two words would run together a space is put in, or a newline if one was cut."""
+    """Return what is left, in order. If two words would run together, the first line break cut goes in, or a space."""
     pieces: list[bytes] = []
     at = 0
     for (start, end), white in zip(cuts, joints(text, cuts), strict=True):
@@ -86,7 +86,8 @@ def joints(text: bytes, cuts: Sequence[Span]) -> Iterator[bytes]:
     for start, end in cuts:
         is_inside = start > 0 and end < len(text)
         if is_inside and _is_word_before(text, start, known) and _is_word_at(text, end, known):
-            yield b"\n" if _BREAK.search(text, start, end) else b" "
+            found = _BREAK.search(text, start, end)  # another kind would end a record, or mix the ends of lines
+            yield found.group() if found else b" "
         else:
             yield b""
 

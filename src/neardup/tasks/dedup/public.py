@@ -32,7 +32,7 @@ from neardup.params import (
 )
 from neardup.result import Cleaned
 from neardup.session import Run, texts_again
-from neardup.tasks.dedup.passage_step import PassageStep, cut_passages
+from neardup.tasks.dedup.passage_step import PassageStep, cut_before, cut_passages
 from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
@@ -59,6 +59,7 @@ def dedup(
     min_bytes: int | None = None,
     min_words: int | None = None,
     min_chars: int | None = None,
+    min_docs: int | None = None,
     snap: str | None = None,
     min_cut: int | None = None,
     min_left: int | None = None,
@@ -114,9 +115,10 @@ def dedup(
             the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
             and ``prefer``, since all that overlap are removed.
         passages: cut passages that repeat inside the documents that stay, by a policy of ``RepeatedPassages.cut``:
-            ``first``, ``first-greedy``, ``none`` or ``other-documents``. Documents of ``protect`` take no part in it.
-            None: texts stay as they are.
+            ``first``, ``first-greedy`` or ``other-documents``; or ``none``: cut them out of all documents first, and
+            compare what is left. Documents of ``protect`` take no part in it. None: texts stay as they are.
         min_bytes, min_words, min_chars: of ``passages``: length of the shortest, as for ``neardup.passages``.
+        min_docs: of ``passages``: documents that hold one at least, as for ``neardup.passages``.
         snap, min_cut, min_left: of ``passages``: as for ``RepeatedPassages.cut``.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
@@ -176,13 +178,20 @@ def dedup(
     policy = replace(policy, protected=protected)
     if step is not None:
         step.check(reader, spec, options)
-    spec, choice = decide(reader, spec, search, options, watching)
     task: dict[str, Any] = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
     if step is not None:
         task["dedup"]["passages"] = step.facts()
     keep_written = with_text is not False or show is not None or spec.measure != params.DEFAULT_MEASURE
-    how: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset, "keep_written": keep_written}
     with ExitStack() as stack:
+        opened = cut_before(reader, step, protected, options, watching, task=task)
+        reader, options = stack.enter_context(opened)
+        spec, choice = decide(reader, spec, search, options, watching)
+        how: dict[str, Any] = {
+            "task": task,
+            "choice": choice,
+            "preset": search.used_preset,
+            "keep_written": keep_written,
+        }
         run = stack.enter_context(Run(reader, spec, options, **how, observer=watching))
         cleaning = clean(run, policy)
         if step is not None:

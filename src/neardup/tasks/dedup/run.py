@@ -7,10 +7,8 @@ tell which files may have been changed, texts whether they were.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from neardup.cutting import distinct
 from neardup.engine.fit import PASSAGES, unlike_protected
 from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.state import SearchState
-from neardup.errors import InputChanged, InputError
+from neardup.errors import InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Places
@@ -32,6 +30,7 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
+from neardup.tasks.dedup.edited import CutReader
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
@@ -39,7 +38,8 @@ from neardup.tasks.repeats.copies import field_of, with_cuts
 from neardup.tasks.repeats.decided import DecidedCuts
 from neardup.tasks.repeats.summary import PassageSummary
 from neardup.tasks.rewrite.copy_names import plan_copies
-from neardup.tasks.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.rewrite.model import GROUP_BYTES, Annotation, Rewrite
+from neardup.tasks.rewrite.reread import SecondReading
 from neardup.tasks.rewrite.writer import CleanWriter
 from neardup.types import I64
 
@@ -53,15 +53,14 @@ def clean(run: Run, policy: Policy) -> Cleaning:
         again = again_of(run, search)
         origins = Origins(run, search, policy, again.values)
         _check_protected(origins, again)
-        chosen = choose(search, origins)
-        return Cleaning(run, policy, search, chosen, origins, SecondReading(run, chosen, again))
+        return Cleaning(run, policy, search, choose(search, origins), origins, again)
     gathered = run.gather(run.spec)
     again = again_of(run, gathered)
     origins = Origins(run, gathered, policy, again.values)
     _check_protected(origins, again)
     search, overlaps = run.overlap(gathered, origins.tier(np.arange(len(gathered.collection))) == 0)
     chosen = choose_overlapping(search, origins, overlaps)
-    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, chosen, again), overlaps.short)
+    return Cleaning(run, policy, search, chosen, origins, again, overlaps.short)
 
 
 def _check_protected(origins: Origins, again: Again) -> None:
@@ -83,10 +82,11 @@ class Cleaning:
     search: SearchState
     chosen: Removals
     origins: Origins
-    reading: SecondReading
-    """Whether the inputs are still what was decided on."""
+    again: Again
     short_protected: int = 0
     """Protected documents that are shorter than an n-gram, where a rule of overlap decides."""
+    reading: SecondReading = field(init=False)
+    """Whether the inputs are still what was decided on."""
     passages: SharedPassages | None = field(init=False)
     """What the removals say of passages; None for Jaccard similarity, and where the texts were not kept."""
     written: list[str] = field(init=False, default_factory=list)
@@ -100,6 +100,7 @@ class Cleaning:
         collection = self.search.collection
         has_passages = collection.spec.measure != DEFAULT_MEASURE and collection.written is not None
         self.passages = SharedPassages(self.search, self.chosen) if has_passages else None
+        self.reading = SecondReading(self.again, self.run.stamps, self._rows_to_compare)
 
     @property
     def schema(self) -> pa.Schema:
@@ -158,6 +159,16 @@ class Cleaning:
         """int64: local rows of a source that go, rising."""
         return _rows_of(source, self.chosen.rows, self.run.provenance.places)[1]
 
+    def _rows_to_compare(self, source: str, is_doubted: bool) -> I64:
+        """Return the rows of a source that go; if it is doubted, also those of documents kept for others.
+
+        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
+        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
+        it is there.
+        """
+        asked = [self.chosen.rows, *([distinct(self.chosen.keeper)] if is_doubted else [])]
+        return distinct(np.concatenate([rows[_rows_of(source, rows, self.run.provenance.places)[0]] for rows in asked]))
+
     def _annotations(self) -> Callable[[str], Annotation]:
         """Gives cluster, keeper and similarity of the documents of a source that are in clusters."""
         rows, cluster, keeper, similarity = self.chosen.clustered()
@@ -207,7 +218,7 @@ class Cleaning:
         )
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
-        self.written = self.reading.again.write(parts, writer, job_of)
+        self.written = self.again.write(parts, writer, job_of)
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""
@@ -220,17 +231,19 @@ class Cleaning:
         if self.cuts is not None:
             rows, kept = self.cuts.rows_of(name)
             gone = np.union1d(gone, rows[~kept])
-            new = [text.decode("utf-8", "replace") for _, text in self.cuts.texts_of(name) if text is not None]
-            value = objects.with_texts(value, rows[kept] - 1, new, field_of(self.run.reader.parts[0]))
+            new = [each.after.decode("utf-8", "replace") for _, each in self.cuts.documents_of(name)]
+            value = objects.with_texts(value, rows - 1, new, field_of(self.run.reader.parts[0]))
         return objects.without_rows(value, gone - 1)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
         """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
-        tally, chosen = self.search.tally, self.chosen
+        tally, chosen, passages = self.search.tally, self.chosen, self._passages()
+        left_out = 0 if passages is None else passages["cut"]["left_out"]
+        if isinstance(self.run.reader, CutReader):  # which has left them out before the search
+            tally = replace(tally, documents=tally.documents + left_out)
         size, keeper = chosen.largest()
         sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
         places = self.run.provenance.places
-        passages = self._passages()
         counts = zip(places.sources, places.documents().tolist(), strict=True)
         texts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
         plain = make_summary(
@@ -252,7 +265,7 @@ class Cleaning:
             hints=tuple(hints),
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
-            kept=tally.documents - chosen.rows.size - (0 if passages is None else passages["cut"]["left_out"]),
+            kept=tally.documents - chosen.rows.size - left_out,
             protected=sum(count for source, count in counts if source in self.policy.protected),
             short_protected=self.short_protected,
             unreadable=sum(file.error is not None for part in texts for file in part.files),
@@ -275,72 +288,5 @@ class Cleaning:
 
 def _rows_of(source: str, rows: I64, places: Places) -> tuple[slice, I64]:
     """Where in ``rows``, rising, those of a source lie, and their local rows."""
-    part = slice(0, 0)
-    if source in places.sources:
-        part = slice(*np.searchsorted(rows, places.span(places.sources.index(source))).tolist())
+    part = slice(*np.searchsorted(rows, places.span_of(source)).tolist())
     return part, places.locate(rows[part])[1]
-
-
-@dataclass
-class SecondReading:
-    """What must be found again in the inputs, and whether it is."""
-
-    _run: Run
-    _chosen: Removals
-    again: Again
-    _doubted: set[str] = field(default_factory=set)
-    """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
-
-    def begin(self) -> None:
-        """Raise InputChanged where a file is not what it was, by the stamps and before anything is copied.
-
-        What is gone is said best then, and what goes to stdout is not taken back.
-        """
-        written = self._run.reader.written_parts
-        self._doubted.update(part.name for part in self._touched() if part in written)
-
-    def end(self) -> None:
-        """Raise InputChanged where a file that was read is, when all is copied, no longer what it was."""
-        for part in self._touched():
-            if part.name not in self._doubted:
-                self._doubted.add(part.name)
-                self.again.check(part, self._rows_of(part.name))
-
-    def known_of(self, source: str) -> Known:
-        """What the texts of a source were that are looked at while it is copied."""
-        return self.again.known(source, self._rows_of(source))
-
-    def _rows_of(self, source: str) -> I64:
-        """Rows of a source that go; where it is doubted, also those of documents kept for others.
-
-        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
-        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
-        it is there; on Windows there is no such time.
-        """
-        asked = [self._chosen.rows]
-        if source in self._doubted or os.name == "nt":
-            asked.append(self._keepers)
-        places = self._run.provenance.places
-        found = [rows[_rows_of(source, rows, places)[0]] for rows in asked]
-        return distinct(np.concatenate(found))
-
-    @cached_property
-    def _keepers(self) -> I64:
-        return distinct(self._chosen.keeper)
-
-    def _touched(self) -> Iterator[Source]:
-        """The sources of many documents a file of which a file is not quite what it was; all others are."""
-        for part in self._run.reader.parts:
-            stamps = self._run.stamps.get(part.name)
-            if stamps is None:
-                continue
-            what, touched = stamps.look()
-            if what is not None:
-                raise InputChanged(
-                    f"{what} when the run began. Leave the inputs as they are until it is done, and run again from the "
-                    "start."
-                )
-            if touched and isinstance(part, FilesSource):
-                self.again.check_files(part, touched)
-            elif touched:
-                yield part

@@ -107,7 +107,12 @@ class RepeatedPassages:
         return polars_frame(self.spans)
 
     def cut(
-        self, policy: str | None = None, *, snap: str | None = None, min_cut: int | None = None, min_left: int = 0
+        self,
+        policy: str | None = None,
+        *,
+        snap: str | None = None,
+        min_cut: int | None = None,
+        min_left: int | None = None,
     ) -> pa.Table:
         """The texts without repeated passages: a table of id, text and cut_bytes, in the order of the input.
 
@@ -120,7 +125,9 @@ class RepeatedPassages:
                 ``unit``: a line, sentence or paragraph is cut whole, with the white space on one side.
             min_cut: bytes of the shortest cut; when None ``min_bytes`` or ``min_chars``, or two less one a word of
                 ``min_words``; 0 with ``unit``.
-            min_left: texts of which something was cut and fewer characters are left are not in the table.
+            min_left: texts of which something was cut and fewer characters are left are not in the table; with 0 they
+                may be empty. None: 1, but under ``none`` a text of which nothing but white space would be left is not
+                cut, since it would be lost everywhere.
 
         Raises:
             InputError: an option cannot be used.
@@ -136,7 +143,12 @@ class RepeatedPassages:
         return kept.drop_columns(["is_kept"])
 
     def second_pass(
-        self, policy: str | None = None, *, snap: str | None = None, min_cut: int | None = None, min_left: int = 0
+        self,
+        policy: str | None = None,
+        *,
+        snap: str | None = None,
+        min_cut: int | None = None,
+        min_left: int | None = None,
     ) -> PassageSummary:
         """The summary of the same search over the texts that ``cut`` gives with these options: how much still repeats.
 
@@ -153,7 +165,7 @@ class RepeatedPassages:
         (62, 0)
         """
         cutting = self._cutting(policy, snap, min_cut, min_left)
-        return second_pass(self._run, self._run.cut_documents(cutting), cutting.min_left)
+        return second_pass(self._run, self._run.cut_documents(cutting), cutting.least_left)
 
     def report(
         self,
@@ -162,7 +174,7 @@ class RepeatedPassages:
         policy: str | None = None,
         snap: str | None = None,
         min_cut: int | None = None,
-        min_left: int = 0,
+        min_left: int | None = None,
         title: str | None = None,
         single_file: bool = False,
     ) -> PassagePage:
@@ -240,7 +252,7 @@ class RepeatedPassages:
         least = Table(["document", "bytes", "would be cut"], lost, "The documents that would lose most")
         return view(repr(self).strip("<>"), facts=facts, tables=[top, least])
 
-    def _cutting(self, policy: str | None, snap: str | None, min_cut: int | None, min_left: int) -> Cutting:
+    def _cutting(self, policy: str | None, snap: str | None, min_cut: int | None, min_left: int | None) -> Cutting:
         chosen = self._policy if policy is None else policy
         return cutting_of(self._run.length, chosen, snap=snap, min_cut=min_cut, min_left=min_left)
 

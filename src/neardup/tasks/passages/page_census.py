@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.stages.repeats.segments import IGNORED
 from neardup.stages.repeats.surgery import joints, snap_cuts
-from neardup.tasks.repeats.cutting import cuts_in_bytes
+from neardup.tasks.repeats.cutting import CutDocument, cuts_in_bytes
 from neardup.tasks.repeats.places import Spans
 from neardup.tasks.repeats.run import PassageRun
 from neardup.tasks.repeats.settings import Cutting
@@ -101,6 +101,8 @@ def marks_of(run: PassageRun, spans: Spans, passage: I64, row: int, text: bytes,
     cuts = cuts_in_bytes(repeats, spans.segments(mine, repeats.text.offsets), cutting.policy)
     ends = list(zip(cuts.start.tolist(), cuts.end.tolist(), strict=True))
     cut = snap_cuts(text, ends, snap=cutting.snap, least=cutting.min_cut)
+    if run.spares(cutting) and not CutDocument(row, text, cut).left:
+        cut = []
     is_repeat = spans.kind[mine] != IGNORED
     low, high, numbers = (column[mine][is_repeat] for column in (spans.low, spans.high, passage))
     marks = _apart(low - base, high - base, numbers, np.array(cut, np.int64).reshape(-1, 2))

@@ -16,11 +16,16 @@ from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles, output_place
 from neardup.shown import shown_path
+from neardup.stages.sketch import fingerprints
+from neardup.tasks.repeats.cutting import bytes_of
 from neardup.tasks.repeats.decided import DecidedCuts
 from neardup.tasks.repeats.run import PassageRun
+from neardup.tasks.repeats.settings import UNCHANGED
 from neardup.tasks.rewrite.copy_names import plan_copies
 from neardup.tasks.rewrite.model import GROUP_BYTES, Replaced, Rewrite
+from neardup.tasks.rewrite.reread import Rereading, SecondReading
 from neardup.tasks.rewrite.writer import CleanWriter, write_copies
+from neardup.types import I64, U64, Documents
 
 _FORMATS = ("jsonl", "lines", "csv", "tsv", "parquet", "arrow", "text")
 
@@ -37,12 +42,27 @@ def check_copies(reader: Reader, output: str, others: Sequence[str] = ()) -> Non
 
 
 def write_cut_copies(run: PassageRun, cuts: DecidedCuts, output: str, files: AtomicFiles) -> None:
-    """Write the copies; they get their names at the end of the block of ``files``."""
-    reader = run.reader
+    """Write the copies; they get their names at the end of the block of ``files``, unless an input has changed.
+
+    A text that is cut is always compared with what was read; if the stamps of a file differ, all its texts are.
+    """
+    reader, places, repeats = run.reader, run.provenance.places, run.find()
     group_bytes = min(GROUP_BYTES, run.space.budget.share(0.1))
 
+    def prints(rows: I64) -> U64:
+        return fingerprints(Documents.from_bytes(bytes_of(repeats, row) for row in rows.tolist()))
+
+    def rows_of(source: str, is_doubted: bool) -> I64:
+        return np.arange(*places.span_of(source)) if is_doubted else np.empty(0, dtype=np.int64)
+
+    reading = SecondReading(Rereading(reader, run.provenance, UNCHANGED, prints), run.stamps, rows_of)
+    reading.begin()
+    files.check_before(reading.end)
+
     def job_of(part: Source) -> Rewrite:
-        return with_cuts(Rewrite(part.name, part.format, reader.options, group_bytes=group_bytes), part, cuts)
+        known = None if isinstance(part, FilesSource) else reading.known_of(part.name)
+        job = Rewrite(part.name, part.format, reader.options, known=known, group_bytes=group_bytes)
+        return with_cuts(job, part, cuts)
 
     with CleanWriter(plan_copies(reader, output), token=run.token, files=files) as writer:
         write_copies(reader.written_parts, writer, job_of, on_source_done=lambda: None)
@@ -53,8 +73,11 @@ def with_cuts(job: Rewrite, part: Source, cuts: DecidedCuts) -> Rewrite:
     rows, kept = cuts.rows_of(part.name)
     if not rows.size:
         return job
-    replaced = Replaced(part.name, rows, cuts.texts_of(part.name), field_of(part))
-    return replace(job, removed=np.union1d(job.removed, rows[~kept]), replaced=replaced)
+    removed = np.union1d(job.removed, rows[~kept])
+    stays = ~np.isin(rows, removed)
+    documents = (each for _, each in cuts.documents_of(part.name))
+    texts = ((each.before, each.after if is_kept else None) for each, is_kept in zip(documents, stays, strict=True))
+    return replace(job, removed=removed, replaced=Replaced(part.name, rows, texts, field_of(part)))
 
 
 def field_of(part: Source) -> str:

@@ -49,8 +49,9 @@ class CutDocument:
 
     @property
     def left(self) -> int:
-        """Characters that are left."""
-        return len(self.after.decode("utf-8", "replace"))
+        """The number of characters that are left, 0 if all of them are white space."""
+        text = self.after.decode("utf-8", "replace")
+        return 0 if text.isspace() else len(text)
 
 
 def unsnapped_cuts(repeats: Repeats, segments: Iterable[Segments], policy: str) -> Iterator[Cuts]:
@@ -77,8 +78,13 @@ def cuts_in_bytes(repeats: Repeats, segments: Segments, policy: str) -> Cuts:
     return Cuts(rows, *originals.inside(rows, cuts.start[is_first], cuts.end[is_last]))
 
 
-def cut_documents(repeats: Repeats, segments: Iterable[Segments], cutting: Cutting) -> Iterator[CutDocument]:
-    """The documents of which something is cut, in the order of the input."""
+def cut_documents(
+    repeats: Repeats, segments: Iterable[Segments], cutting: Cutting, spared: array[int] | None = None
+) -> Iterator[CutDocument]:
+    """Yield the documents of which something is cut, in the order of the input.
+
+    If nothing would be left of a document, it is not cut, and ``spared`` receives its row; None: it is cut too.
+    """
     for part in unsnapped_cuts(repeats, segments, cutting.policy):
         bounds = np.flatnonzero(np.diff(part.document, prepend=-1, append=-1))
         for first, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -86,7 +92,11 @@ def cut_documents(repeats: Repeats, segments: Iterable[Segments], cutting: Cutti
             whole = bytes_of(repeats, document)
             spans = list(zip(part.start[first:stop].tolist(), part.end[first:stop].tolist(), strict=True))
             if spans := snap_cuts(whole, spans, snap=cutting.snap, least=cutting.min_cut):
-                yield CutDocument(document, whole, spans)
+                found = CutDocument(document, whole, spans)
+                if spared is None or found.left:
+                    yield found
+                else:
+                    spared.append(document)
 
 
 class KeptCuts:
@@ -130,7 +140,7 @@ class KeptCuts:
                 yield CutDocument(row, bytes_of(self._repeats, row), [(start, end) for _, start, end in cuts])
 
 
-def clean_texts(repeats: Repeats, documents: Iterable[CutDocument], min_left: int) -> Iterator[tuple[str, int, bool]]:
+def clean_texts(repeats: Repeats, documents: Iterable[CutDocument], least_left: int) -> Iterator[tuple[str, int, bool]]:
     """The text of every document without what is cut, how many bytes that was, and whether the document is kept."""
     row = 0
 
@@ -140,8 +150,7 @@ def clean_texts(repeats: Repeats, documents: Iterable[CutDocument], min_left: in
 
     for each in documents:
         yield from as_is(each.row)
-        text = each.after.decode("utf-8", "replace")
-        yield text, each.cut_bytes, len(text) >= min_left
+        yield each.after.decode("utf-8", "replace"), each.cut_bytes, each.left >= least_left
         row = each.row + 1
     yield from as_is(repeats.documents)
 

@@ -7,6 +7,7 @@ in ``summary``.
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -31,9 +32,9 @@ from neardup.engine.repeats.units import Units, Window
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
-from neardup.inputs.reader import Reader
+from neardup.inputs.reader import Reader, Stamps
 from neardup.params import Normalize, RunOptions
-from neardup.session import lasting_limits, limit_records, token_of, work_path
+from neardup.session import compare_stamps, lasting_limits, limit_records, token_of, work_path
 from neardup.stages.repeats.policies import Cuts
 from neardup.stages.repeats.segments import Segments
 from neardup.tasks.grouping import Groups, group_documents
@@ -43,6 +44,7 @@ from neardup.tasks.repeats.settings import LEAST, UNCHANGED, Cutting, Length
 from neardup.tasks.repeats.spans import span_table
 from neardup.tasks.repeats.summary import PassageSummary, summarize
 from neardup.tasks.repeats.unit_runs import UnitRuns
+from neardup.tasks.rewrite.reread import touched_parts
 from neardup.types import I64, Batch, Documents
 
 UNITS_SHARE = 1 / 80
@@ -79,6 +81,8 @@ class PassageRun:
     groups: Groups | None = field(init=False, default=None)
     """Of the documents, where passages are looked for inside groups; there when the inputs were read."""
     provenance: InputNames = field(init=False, default_factory=InputNames)
+    stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
+    """Of the files of each source, from before the first was read."""
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
     templates: list[Template] = field(init=False, default_factory=list)
@@ -114,6 +118,7 @@ class PassageRun:
         return {}
 
     def __enter__(self) -> PassageRun:
+        self.stamps = self.reader.stamps()
         self.templates = self.selection.templates()
         workdir, resume = self.options.workdir, self.options.resume
         if resume and not self.is_resumable:
@@ -129,6 +134,7 @@ class PassageRun:
         budget = self.budget or self._own_budget()
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
+        self.space.lasting["stamps"] = compare_stamps(self.stamps, self.space.state.get("stamps", {}))
         if self.budget is None:
             limit_records(self.reader, budget, self.options.workers, lasting_limits(self.reader, self.space))
         return self
@@ -235,6 +241,8 @@ class PassageRun:
         inputs = len(places) if self.reader.across is None else places.first_row(self.reader.across)
         if (by := self.selection.grouping) is not None:
             self.groups = group_documents(self, by)
+            if by.column is not None:  # which was read after the texts
+                list(touched_parts(self.reader.parts, self.stamps))
         return self.choice(inputs, documents, self.groups)
 
     def choice(self, inputs: int, documents: int, groups: Groups | None) -> Choice:
@@ -269,12 +277,24 @@ class PassageRun:
 
     def texts(self, cutting: Cutting) -> pa.RecordBatchReader:
         """A stream of id, text, cut_bytes, is_kept of every document, in the order of the input."""
-        texts = clean_texts(self.find(), self.cut_documents(cutting), cutting.min_left)
+        texts = clean_texts(self.find(), self.cut_documents(cutting), cutting.least_left)
         return text_table(self.provenance.ids, texts)
 
-    def cut_documents(self, cutting: Cutting) -> Iterator[CutDocument]:
-        """The documents of which something is cut, in the order of the input."""
-        return cut_documents(self.find(), self.segments(), cutting)
+    def cut_documents(self, cutting: Cutting, spared: array[int] | None = None) -> Iterator[CutDocument]:
+        """Yield the documents of which something is cut, in the order of the input.
+
+        ``spared`` receives the rows of those that are not cut because nothing would be left of them.
+        """
+        spared = array("q") if spared is None else spared
+        return cut_documents(self.find(), self.segments(), cutting, spared if self.spares(cutting) else None)
+
+    def spares(self, cutting: Cutting) -> bool:
+        """Whether documents stay whole of which nothing would be left.
+
+        They do if their text would be lost everywhere and no ``min_left`` was given. Under the other policies, and
+        against another collection, that text is somewhere else too, and they are left out.
+        """
+        return cutting.min_left is None and cutting.policy == "none" and not self.selection.is_across
 
     def summary(self) -> PassageSummary:
         """What was read and found."""

@@ -29,7 +29,7 @@ SHARE = 0.4
 """Of the memory for data, what the second search may have: the first one's texts are held too."""
 
 
-def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int) -> PassageSummary:
+def second_pass(run: PassageRun, documents: Iterable[CutDocument], least_left: int) -> PassageSummary:
     """What a search with the settings of ``run`` finds in the texts that are kept, without their cuts.
 
     ``documents``: all that are cut. The copies are held against the same collection and templates, and are of the same
@@ -53,7 +53,7 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
     try:
         run.observer.stage("reading again", None, "B")
         how: dict[str, Any] = {"names": Provenance(), "space": space, "templates": run.templates, "choose": choose}
-        with closing(_tasks(run, documents, min_left, kept)) as tasks:
+        with closing(_tasks(run, documents, least_left, kept)) as tasks:
             repeats = run.search(tasks, total_bytes=None, **how)
         return run.summary_of(repeats, repeats.segments(), groups)
     finally:
@@ -61,13 +61,13 @@ def second_pass(run: PassageRun, documents: Iterable[CutDocument], min_left: int
 
 
 def _tasks(
-    run: PassageRun, documents: Iterable[CutDocument], min_left: int, kept: array[int]
+    run: PassageRun, documents: Iterable[CutDocument], least_left: int, kept: array[int]
 ) -> Generator[Callable[[], Batch], None, None]:
     """The texts that are kept, whose rows are noted, and those of the other collection."""
 
     def texts() -> Iterator[str]:
         repeats = run.find()
-        for row, (text, _, is_kept) in enumerate(clean_texts(repeats, documents, min_left)):
+        for row, (text, _, is_kept) in enumerate(clean_texts(repeats, documents, least_left)):
             if is_kept:
                 kept.append(row)
                 yield text

@@ -68,13 +68,21 @@ class Cutting:
     """One of SNAPS: to what a cut is moved inward; or UNIT, where units are cut whole."""
     min_cut: int = DEFAULT_MIN_BYTES
     """Bytes of the shortest cut."""
-    min_left: int = 0
-    """Characters that a text that was cut must have left; with fewer it is left out."""
+    min_left: int | None = None
+    """The fewest characters that a text that was cut must have left, or it is left out. None: 1, unless the run spares
+    texts of which nothing would be left."""
+
+    @property
+    def least_left(self) -> int:
+        """The fewest characters that a document in the copies has left; 0: it may be empty."""
+        return 1 if self.min_left is None else self.min_left
 
     def __post_init__(self) -> None:
         check_choice(self.policy, tuple(POLICIES), "policy")
         check_choice(self.snap, (*SNAPS, UNIT), "snap")
         for name in ("min_cut", "min_left"):
             value = getattr(self, name)
+            if value is None and name == "min_left":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InputError(f"{name} is {value!r}. Give a whole number of at least 0.")

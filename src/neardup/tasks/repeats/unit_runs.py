@@ -86,7 +86,7 @@ def length_of(
 
 
 def cutting_of(
-    length: Length | UnitRuns, policy: str, *, snap: str | None, min_cut: int | None, min_left: int
+    length: Length | UnitRuns, policy: str, *, snap: str | None, min_cut: int | None, min_left: int | None
 ) -> Cutting:
     """What is cut, with the defaults of what is compared; InputError where an option is of no use with it."""
     if isinstance(length, UnitRuns):
