@@ -27,7 +27,7 @@ from neardup.tasks.report.wanted import Wanted
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
-PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "snap", "min_cut", "min_left"}
+PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "min_docs", "snap", "min_cut", "min_left"}
 OWN = {
     "find": {"inputs", "against", "candidates"},
     "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show", *PASSAGES},
