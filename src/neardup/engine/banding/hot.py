@@ -202,7 +202,7 @@ def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], colle
 
 
 def pair_hot_buckets(
-    hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, *, threads: int
+    hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, check: Check, *, threads: int
 ) -> tuple[int, int]:
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
@@ -215,18 +215,37 @@ def pair_hot_buckets(
     overfull = np.zeros(len(collection), dtype=np.bool_)
     if waiting:
         from neardup.engine.banding import few  # here: nearly no collection has such buckets
+        from neardup.engine.banding.overfull import OverfullJoin
+        from neardup.engine.observe import Silent
+        from neardup.stages.shingle import Hasher
+        spec = collection.spec
 
         together = distinct(np.concatenate([members for _, members in waiting]))
         found = few.pair_up(collection, together, pending, threads=threads)
         met += found.met
-        overfull[found.overfull] = True
         crowds.apart[found.apart] = True
-        hides = np.zeros(len(collection), dtype=np.bool_)
-        hides[found.hidden] = True
-        parts = ((band, members[hides[members]]) for band, members in waiting)
-        for more, crowded in in_order(lambda job: work.split(*job), parts, threads=threads, ahead=threads):
-            met += more
-            overfull[crowded] = True
+        import time; cc = time.process_time()
+        rows = found.hidden if found.floor == 1 else together
+        join = OverfullJoin(collection, rows, Hasher(spec.shingle, spec.seed), weight=weight, check=check, sides=None, threads=threads, observer=Silent())
+        is_whole = join.find()
+        print("rows", rows.size, is_whole, join.found.candidates_met, join.found.overlaps_counted, time.process_time()-cc, "in crowds", (join.found.crowd>=0).sum(), len(join.found.pairs))
+        met += join.found.candidates_met
+        in_crowd = join.found.crowd >= 0
+        crowds.crowd[np.flatnonzero(in_crowd)] = join.found.crowd[in_crowd]
+        for left, right, similarity, is_star in join.pieces(): 
+            leads = crowds.crowd[left] == left
+            crowds.stars.append(np.column_stack((np.where(leads, right, left), crowds.crowd[left]))[is_star])
+            crowds.similarity.append(similarity[is_star])
+            if is_whole:
+                pending.add(left[~is_star], right[~is_star])
+        if is_whole:
+            crowds.apart[rows] = True
+        else:
+            overfull[rows] = True
+            hides = np.zeros(len(collection), dtype=np.bool_)
+            hides[found.hidden] = True
+            parts = ((band, members[hides[members]]) for band, members in waiting)
+            met += sum(in_order(lambda job: work.split(*job), parts, threads=threads, ahead=threads))
     return met, int(weight[overfull].sum(dtype=np.int64))
 
 
@@ -266,11 +285,10 @@ class _Work:
         by_crowd = members[np.lexsort((members, self.crowd[members]))]
         return self._pair_up(by_crowd, np.array([0, members.size]), band)
 
-    def split(self, band: int, members: I64) -> tuple[int, I64]:
-        """Pair up one hot bucket in parts; returns candidates met, and the rows of it that stayed too many."""
+    def split(self, band: int, members: I64) -> int:
+        """Pair up one hot bucket in parts; returns candidates met."""
         spec = self.collection.spec
         met = 0
-        crowded: list[I64] = [np.empty(0, np.int64)]
         for other in range(spec.bands.bands):
             if other == band:
                 continue
@@ -278,8 +296,7 @@ class _Work:
             part = band_stage.group(keys, members, self.weight, limit=spec.crowd)
             met += self._in_pieces(part, band)
             met += sum(self._led(rows) for rows in part.hot)
-            crowded += part.hot
-        return met, np.concatenate(crowded)
+        return met
 
     def _in_pieces(self, buckets: BandBuckets, band: int) -> int:
         """Pair up buckets, so many at a time that their signatures fit the budget."""

@@ -118,6 +118,8 @@ class JoinWork:
         self.check, self._weight = check, weight
         self.collection, self.hasher, self.space = collection, hasher, collection.space
         self.threshold = collection.spec.threshold
+        self.enough = crowds.near_enough(self.threshold)
+        """How similar a document of a crowd is to its leader, at least."""
         self.rows, self.is_across = rows, sides is not None
         self.sides = np.full(rows.size, BOTH, dtype=np.uint8) if sides is None else sides
         self.threads, self.observer = threads, observer
@@ -200,7 +202,6 @@ class JoinWork:
         Where their sets do not fit into memory together there is a pass over the texts for each piece of them. One that
         is near to one before it does not lead.
         """
-        near = crowds.near_enough(self.threshold)
         leader = np.full(rows.size, -1, dtype=np.int64)
         fit = self.fit if self.fit is not None else self.space.budget.share(LEADERS_SHARE) // LEADER_BYTES
         counts = self.collection.counts.take(rows)
@@ -213,7 +214,7 @@ class JoinWork:
             hashes, starts, sizes = self.packed(rising, self.collection.counts.take(rising), threads=self.threads)
             place = np.searchsorted(rising, some)
             sets = SetBlock(some, np.full(some.size, BOTH, np.uint8), starts[place], sizes[place], hashes)
-            leaders = Leaders(sets, self.rarity, near)
+            leaders = Leaders(sets, self.rarity, self.enough)
             free = np.flatnonzero(leader < 0)
             self.observer.stage("crowds", free.size, "documents")
 
