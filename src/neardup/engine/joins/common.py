@@ -93,6 +93,8 @@ class JoinWork:
 
     rounds: int
     """Times that documents without a partner are looked for, at most."""
+    most_cells: int | None = None
+    """The most cells of the table of occurrences. None: as many as the budget allows."""
     fit: int | None = None
     """Shingles of the sets that are indexed at a time; None: as many as the budget allows. Tests set it."""
     rarity: Rarity
@@ -258,7 +260,7 @@ class JoinWork:
         return not self.is_across and int(self._weight[rows].sum(dtype=np.int64)) > self.collection.spec.crowd
 
     def _rarity_of(self, rows: I64, sides: U8, counts: I64, total: int, keys: U32) -> Rarity:
-        cells_fit = self.space.budget.share(0.33) // (2 if self.is_across else 1)
+        cells_fit = self.most_cells or self.space.budget.share(0.33) // (2 if self.is_across else 1)
         bits = max(LEAST_BITS, min(total.bit_length(), cells_fit.bit_length() - 1, MOST_BITS))
         table = Occurrences(bits, is_across=self.is_across)
         buffers = Buffers(np.uint32)
