@@ -274,11 +274,10 @@ def _recall(summary: Mapping[str, Any]) -> str:
         )
     if summary["method"] != "banding":
         return f"1: the {summary['method']} misses no pair"
-    of = f", for {summary['documents'] - summary['overfull']:,} of {summary['documents']:,} documents"
-    return (
-        f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}{of * bool(summary['overfull'])}"
-        f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
-    )
+    promised = f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
+    if summary["overfull"]:
+        promised += f", for {summary['documents'] - summary['overfull']:,} of {summary['documents']:,} documents"
+    return f"{promised} ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
 
 
 def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
