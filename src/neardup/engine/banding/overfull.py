@@ -55,8 +55,9 @@ class OverfullJoin(ExactJoin):
         the row's crowd, or -1.
         """
         hasher = Hasher(collection.spec.shingle, collection.spec.seed)
-        work = {"weight": weight, "check": check, "sides": None, "threads": threads, "observer": Silent()}
-        super().__init__(collection, rows, hasher, **work)
+        super().__init__(
+            *(collection, rows, hasher), weight=weight, check=check, sides=None, threads=threads, observer=Silent()
+        )
         self.enough = self.threshold
         self.fit = self.space.budget.share(SHARE) // 16
         self._crowd = crowd
