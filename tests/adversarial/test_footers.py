@@ -12,7 +12,7 @@ import pytest
 from tests.oracles.results import pair_map
 
 import neardup
-from neardup.engine.banding import hot
+from neardup.engine.banding import hot, overfull
 
 
 def crawl(number: int, footers: tuple[int, ...], share: float, *, seed: int = 1) -> list[str]:
@@ -60,3 +60,31 @@ def test_pairs_of_overfull_documents_are_found_or_inside_a_crowd(monkeypatch, sh
     assert result.summary.overfull == 0
     assert found <= wanted
     assert len(wanted - found - starred) <= max(2, 0.01 * len(wanted))
+
+
+@pytest.mark.parametrize("crowd", [20, 60])
+def test_threads_memory_and_a_workdir_change_nothing(monkeypatch, tmp_path, crowd):
+    monkeypatch.setattr(hot, "BUDGET_NS", 1.0)
+    texts = crawl(400, (70, 150), 0.8)
+    results = [
+        neardup.find(texts, threshold=0.8, crowd=crowd, threads=threads, workdir=workdir, memory=memory)
+        for threads, workdir, memory in ((1, None, None), (3, tmp_path / "work", "400MB"))
+    ]
+    one, other = results
+    assert one.pairs.equals(other.pairs)
+    assert one.crowds.equals(other.crowds)
+    assert (one.summary.candidates, one.summary.checked) == (other.summary.candidates, other.summary.checked)
+
+
+def test_the_answer_does_not_depend_on_blocks_or_the_order_of_the_input(monkeypatch):
+    monkeypatch.setattr(hot, "BUDGET_NS", 1.0)
+    texts = crawl(400, (70, 150), 0.8)
+    whole = neardup.find(texts, threshold=0.8, crowd=20)
+    monkeypatch.setattr(overfull, "SHARE", 1e-6)
+    blocks = neardup.find(texts, threshold=0.8, crowd=20)
+    assert pair_map(blocks.pairs) == pair_map(whole.pairs)
+    assert blocks.summary.candidates == whole.summary.candidates
+    n = len(texts)
+    turned = neardup.find(texts[::-1], threshold=0.8, crowd=20)
+    back = {frozenset(n - 1 - int(row) for row in pair) for pair in pair_map(turned.pairs)}
+    assert back == set(pair_map(whole.pairs))
