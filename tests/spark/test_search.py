@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.adversarial.test_footers import crawl
 from tests.spark.conftest import Find, assert_equal
 from tests.spark.inprocess import InProcess
 
 from neardup import tuning
+from neardup.engine.banding import hot
 from neardup.errors import InputChanged, InputError
 from neardup.params import InputOptions, RunOptions, SearchOptions
 from neardup.spark.copies import Groups
@@ -150,6 +152,17 @@ def test_hot_buckets_and_buckets_that_wait_come_together(tmp_path: Path, find_bo
     one, other = find_both(path, threshold=0.5, crowd=160, cluster=cluster)
     assert {"large buckets", "crowd texts"} <= set(cluster.stages)
     assert len(one.crowds)
+    assert_equal(one, other)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("crowd", [20, 50])
+def test_overfull_documents_have_the_same_pairs(
+    tmp_path: Path, find_both: Find, monkeypatch: pytest.MonkeyPatch, crowd: int
+) -> None:
+    monkeypatch.setattr(hot, "BUDGET_NS", 1.0)
+    one, other = find_both(write(tmp_path / "in", crawl(300, (70, 150), 0.8)), threshold=0.8, crowd=crowd)
+    assert one.pairs.num_rows > 100
     assert_equal(one, other)
 
 

@@ -281,21 +281,23 @@ def _recall(summary: Mapping[str, Any]) -> str:
         )
     if summary["method"] != "banding":
         return f"1: the {summary['method']} misses no pair"
-    return (
-        f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
-        f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
-    )
+    promised = f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
+    if summary["overfull"]:
+        promised += f", for {summary['documents'] - summary['overfull']:,} of {summary['documents']:,} documents"
+    return f"{promised} ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
 
 
 def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     rows = []
     if summary["overfull"]:
         left = counted(summary["overfull"], "document")
-        rows.append(("overfull", f"{left} in groups too large to pair up, compared with leaders: recall not promised"))
+        rows.append(("overfull", f"{left} in groups too large to pair up, compared with leaders only"))
     if not summary["crowds"]:
         return rows
     listed = sorted(crowds, key=lambda crowd: -crowd["documents"])
     whole = f"{counted(summary['crowd_documents'], 'document')} in all, listed as stars"
+    unlisted = sum((crowd["documents"] - 1) * (crowd["documents"] - 2) // 2 for crowd in crowds)
+    whole += f"; {counted(unlisted, 'pair')} inside crowds not listed" * bool(unlisted)
     rows.append(("crowds", f"{summary['crowds']:,} of {whole}"))
     rows += [("", f"{crowd['leader']}: {counted(crowd['documents'], 'document')}") for crowd in listed[:CROWDS_SHOWN]]
     if len(listed) > CROWDS_SHOWN:

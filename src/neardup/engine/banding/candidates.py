@@ -140,7 +140,7 @@ def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
         met_hot, overfull = space.state["hot_pairs"]
     else:
         crowds = find_crowds(bands.hot, collection, weight, check)
-        met_hot, overfull = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
+        met_hot, overfull = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, check, threads=threads)
     if "waited" in space.state:
         met = space.state["waited"]
     else:

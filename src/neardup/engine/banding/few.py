@@ -43,12 +43,10 @@ class Found:
 
     met: int
     """Candidates."""
-    apart: I64
-    """Rows of which every pair was met that could be similar."""
     hidden: I64
     """Rows that could be similar to others by shingles alone that many hold, and were not held against these."""
-    overfull: I64
-    """Rows of which pairs were given up, for they were too many: those that share least."""
+    is_cut: bool
+    """Whether the pairs that share least were given up, because there were too many."""
 
 
 def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int) -> Found:
@@ -114,8 +112,7 @@ def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int
 
         met += sum(in_order(against, pieces[first:], threads=threads))
     hides = sharing.may_hide(shingles, np.concatenate(common), spec.threshold)
-    none = rows[:0]
-    return Found(met, rows[~hides], rows[hides], none) if floor == 1 else Found(met, none, rows[hides], rows)
+    return Found(met, rows[hides], floor > 1)
 
 
 def _add(pairs: Iterator[tuple[I64, I64]], pending: Pending) -> int:

@@ -6,11 +6,10 @@ documents than the limit stand for a *crowd*, which is listed as a star. No step
 
 Pairs of members that do not stand in one crowd: a hot bucket is paired up whole where that is affordable: what its
 pairs cost to compare and to check is predicted from a sample of them, and all hot buckets together may cost so much for
-each document and no more. Where it is not, the members outside crowds are paired up alone. Where even that is too much,
-they wait until all buckets were looked at, and are then told apart by the shingles that few of them hold, all together
-(``few``). Those that could be similar by shingles alone that many hold are also split by every other band, and what is
-still too large is compared with leaders only and reported. So the work is linear in the documents, and nothing is given
-up silently.
+each document and no more. The members of the others wait until all buckets were looked at. Then they are told apart by
+the shingles that few of them hold, all together (``few``). Those that could be similar by shingles alone that many hold
+are joined exactly (``overfull``). No pair is missed, unless there are so many that listing them is out of the question:
+then such documents are compared with leaders only and counted, and nothing is promised for pairs among them.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, distinct
 from neardup.engine.banding.pending import BUDGET_NS, Buckets, Pending, check_ns, pair_members
+from neardup.engine.check import Checker
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn
-from neardup.stages import bands as band_stage
-from neardup.stages.bands import BandBuckets, Leading
+from neardup.stages.bands import Leading
 from neardup.types import F64, I32, I64, Mask
 
 LEADERS = 256
@@ -202,56 +201,71 @@ def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], colle
 
 
 def pair_hot_buckets(
-    hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, *, threads: int
+    hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, check: Checker, *, threads: int
 ) -> tuple[int, int]:
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
-    Returns candidates met, and documents of buckets that stayed too large, which were compared with leaders only.
-    Tells ``crowds`` which documents were told apart.
+    Returns the candidates met, and the number of overfull documents. Updates ``crowds``: the documents that were told
+    apart, and crowds of documents with the same boilerplate.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
     waiting: list[tuple[int, I64]] = []
     met = sum(in_order(lambda job: work.whole(*job), _jobs(hot, work, waiting), threads=threads, ahead=threads))
-    overfull = np.zeros(len(collection), dtype=np.bool_)
-    if waiting:
-        from neardup.engine.banding import few  # here: nearly no collection has such buckets
+    if not waiting:
+        return met, 0
+    more, overfull = _tell_apart(waiting, work, crowds, check, threads=threads)
+    return met + more, int(weight[overfull].sum(dtype=np.int64))
 
-        together = distinct(np.concatenate([members for _, members in waiting]))
-        found = few.pair_up(collection, together, pending, threads=threads)
-        met += found.met
-        overfull[found.overfull] = True
-        crowds.apart[found.apart] = True
-        hides = np.zeros(len(collection), dtype=np.bool_)
-        hides[found.hidden] = True
-        parts = ((band, members[hides[members]]) for band, members in waiting)
-        for more, crowded in in_order(lambda job: work.split(*job), parts, threads=threads, ahead=threads):
-            met += more
-            overfull[crowded] = True
-    return met, int(weight[overfull].sum(dtype=np.int64))
+
+def _tell_apart(
+    waiting: list[tuple[int, I64]], work: _Work, crowds: Crowds, check: Checker, *, threads: int
+) -> tuple[int, I64]:
+    """Find the pairs of buckets that cannot be paired up whole; return the candidates met, and the overfull rows."""
+    # imported here, because hardly any collection has such buckets
+    from neardup.engine.banding import few
+    from neardup.engine.banding.overfull import OverfullJoin
+
+    collection, pending = work.collection, work.pending
+    together = distinct(np.concatenate([members for _, members in waiting]))
+    found = few.pair_up(collection, together, pending, threads=threads)
+    rows = together if found.is_cut else found.hidden
+    join = OverfullJoin(collection, rows, weight=work.weight, crowd=crowds.crowd, check=check, threads=threads)
+    is_done = join.find()
+    for left, right, similarity, is_star in join.pieces():
+        leader = join.found.crowd[left[is_star]]
+        crowds.stars.append(np.column_stack((left[is_star] + right[is_star] - leader, leader)))
+        crowds.similarity.append(similarity[is_star])
+        if is_done:
+            pending.add(left[~is_star], right[~is_star])
+    join.found.pairs.drop()
+    crowds.crowd[:] = join.found.crowd
+    if is_done:
+        crowds.apart[together] = True
+        return found.met + join.found.candidates_met, rows[:0]
+    if not found.is_cut:
+        crowds.apart[np.setdiff1d(together, rows)] = True
+    is_overfull = np.zeros(len(collection), dtype=np.bool_)
+    is_overfull[rows] = True
+    parts = (members[is_overfull[members]] for _, members in waiting)
+    return found.met + sum(in_order(work.led, parts, threads=threads)), rows
 
 
 def _jobs(hot: Buckets, work: _Work, waiting: list[tuple[int, I64]]) -> Iterator[tuple[int, I64]]:
     """(band, members) of each hot bucket that is paired up whole, the smallest first, within the budget.
 
-    The others come into ``waiting``, without the members of crowds.
+    The others come into ``waiting``.
     """
-    crowd, weight = work.crowd, work.weight
     spent = np.zeros(len(work.collection), dtype=np.float32)
     for bucket in sorted(hot.marked, key=lambda each: (each.size, each.band, each.mark)):
         members = hot.rows(bucket)
-        rest = members[crowd[members] < 0]
-        options = [members, rest] if rest.size < members.size else [rest]
-        for some in options:
-            if some.size < 2:
-                break
-            price = work.price(bucket.band, some)
-            is_small = int(weight[some].sum(dtype=np.int64)) <= work.collection.spec.crowd
-            if is_small or price + spent[some].mean(dtype=np.float64) <= BUDGET_NS:
-                spent[some] += np.float32(price)
-                yield bucket.band, some
-                break
+        if members.size < 2:
+            continue
+        price = work.price(bucket.band, members)
+        if price + spent[members].mean(dtype=np.float64) <= BUDGET_NS:
+            spent[members] += np.float32(price)
+            yield bucket.band, members
         else:
-            waiting.append((bucket.band, rest))
+            waiting.append((bucket.band, members))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,26 +279,6 @@ class _Work:
         """Pair up one hot bucket; returns candidates met."""
         by_crowd = members[np.lexsort((members, self.crowd[members]))]
         return self._pair_up(by_crowd, np.array([0, members.size]), band)
-
-    def split(self, band: int, members: I64) -> tuple[int, I64]:
-        """Pair up one hot bucket in parts; returns candidates met, and the rows of it that stayed too many."""
-        spec = self.collection.spec
-        met = 0
-        crowded: list[I64] = [np.empty(0, np.int64)]
-        for other in range(spec.bands.bands):
-            if other == band:
-                continue
-            keys = self.collection.keys_at(other, members)
-            part = band_stage.group(keys, members, self.weight, limit=spec.crowd)
-            met += self._in_pieces(part, band)
-            met += sum(self._led(rows) for rows in part.hot)
-            crowded += part.hot
-        return met, np.concatenate(crowded)
-
-    def _in_pieces(self, buckets: BandBuckets, band: int) -> int:
-        """Pair up buckets, so many at a time that their signatures fit the budget."""
-        room = max(1024, self.collection.space.budget.share(0.05) // (4 * self.collection.spec.slots))
-        return sum(self._pair_up(members, starts, band) for members, starts in buckets.pieces(room))
 
     def price(self, band: int, members: I64) -> float:
         """Nanoseconds for each member that pairing them up would cost, by a sample of pairs that content chooses."""
@@ -311,8 +305,8 @@ class _Work:
         pairs = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
         return self.pending.add_all(pairs)
 
-    def _led(self, members: I64) -> int:
-        """Pair up each member with the nearest leader of its bucket."""
+    def led(self, members: I64) -> int:
+        """Pair up each member with the nearest leader of its bucket; returns candidates met."""
         rows, wanted = nearest_leaders(members, self.collection, np.empty(0, dtype=np.int64))
         self.pending.add(np.minimum(rows, wanted), np.maximum(rows, wanted))
         return rows.size

@@ -94,6 +94,8 @@ class JoinWork:
 
     rounds: int
     """Times that documents without a partner are looked for, at most."""
+    most_cells: int | None = None
+    """The most cells of the table of occurrences. None: as many as the budget allows."""
     fit: int | None = None
     """Shingles of the sets that are indexed at a time; None: as many as the budget allows. Tests set it."""
     rarity: Rarity
@@ -119,6 +121,8 @@ class JoinWork:
         self.check, self._weight = check, weight
         self.collection, self.hasher, self.space = collection, hasher, collection.space
         self.threshold = collection.spec.threshold
+        self.enough = crowds.near_enough(self.threshold)
+        """How similar a document of a crowd is to its leader, at least."""
         self.rows, self.is_across = rows, sides is not None
         self.sides = np.full(rows.size, BOTH, dtype=np.uint8) if sides is None else sides
         self.threads, self.observer = threads, observer
@@ -201,7 +205,6 @@ class JoinWork:
         Where their sets do not fit into memory together there is a pass over the texts for each piece of them. One that
         is near to one before it does not lead.
         """
-        near = crowds.near_enough(self.threshold)
         leader = np.full(rows.size, -1, dtype=np.int64)
         fit = self.fit if self.fit is not None else self.space.budget.share(LEADERS_SHARE) // LEADER_BYTES
         counts = self.collection.counts.take(rows)
@@ -214,7 +217,7 @@ class JoinWork:
             hashes, starts, sizes = self.packed(rising, self.collection.counts.take(rising), threads=self.threads)
             place = np.searchsorted(rising, some)
             sets = SetBlock(some, np.full(some.size, BOTH, np.uint8), starts[place], sizes[place], hashes)
-            leaders = Leaders(sets, self.rarity, near)
+            leaders = Leaders(sets, self.rarity, self.enough)
             free = np.flatnonzero(leader < 0)
             self.observer.stage("crowds", free.size, "documents")
 
@@ -258,7 +261,7 @@ class JoinWork:
         return not self.is_across and int(self._weight[rows].sum(dtype=np.int64)) > self.collection.spec.crowd
 
     def _rarity_of(self, rows: I64, sides: U8, counts: I64, total: int, keys: U32) -> Rarity:
-        cells_fit = self.space.budget.share(0.33) // (2 if self.is_across else 1)
+        cells_fit = self.most_cells or self.space.budget.share(0.33) // (2 if self.is_across else 1)
         bits = max(LEAST_BITS, min(total.bit_length(), cells_fit.bit_length() - 1, MOST_BITS))
         table = Occurrences(bits, is_across=self.is_across)
         buffers = Buffers(np.uint32)

@@ -16,7 +16,6 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.check import TooLargeError
 from neardup.engine.joins.common import SLAB, JoinWork, Queue
-from neardup.engine.joins.crowds import near_enough
 from neardup.engine.threads import in_order
 from neardup.stages.join import Index, Prefixes
 from neardup.types import F64, I64, U8, Mask, SetBlock
@@ -68,7 +67,7 @@ class ExactJoin(JoinWork):
                 self.keep(indexed=queue.key(part.stop))
 
     def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
-        found = self.check(left, right, near_enough(self.threshold))
+        found = self.check(left, right, self.enough)
         return found >= 0, found[found >= 0]
 
     def _join_whole(self, queue: Queue, block: SetBlock, done: int) -> None:
