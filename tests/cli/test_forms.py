@@ -96,7 +96,6 @@ def test_each_parameter_has_its_option_and_each_option_its_parameter(name: str) 
     here = OF_THE_COMMAND.get(name, set()) | {
         *Voice.names(),
         "config",
-        "save_config",
         "log_level",
         "log_format",
         "log_file",
