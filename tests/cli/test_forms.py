@@ -17,14 +17,13 @@ from neardup.params import (
     InputOptions,
     ListOptions,
     Options,
-    PlannedCluster,
     RunOptions,
     SearchOptions,
 )
 from neardup.tasks.repeats.selection import Selection
 from neardup.tasks.report.wanted import Wanted
 
-FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
+FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "snap", "min_cut", "min_left"}

@@ -59,7 +59,6 @@ ANSWERS = {
     "plan": [
         ("plan", *LOOSE),
         ("plan", "-t", "0.5"),
-        ("plan", *LOOSE, "--engine", "spark", "--cores", "8"),
         ("plan", "-t", "0.5", "--for", "web"),
     ],
     "passages": [
