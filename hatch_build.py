@@ -4,7 +4,7 @@ It is made in the environment of the build, for the Python that runs it, the new
 architecture; a wheel that has it is for this Python and this platform. Where it cannot be made the wheel has none, is
 for every platform, and kernels are compiled when they are needed. ``NEARDUP_KERNELS=0`` asks for that.
 
-Every wheel also has the pages of the manual and the scripts of the shells, made of the command line itself.
+Every wheel also has the scripts that make shells complete the command, made from the command line itself.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Kernels(BuildHookInterface):
         sys.path.insert(0, str(Path(self.root) / "src"))
         try:
             from neardup.cli import main
-            from neardup.cli.manual import write_share
+            from neardup.cli.completing import write_scripts
         finally:
             del sys.path[0]
         self._shared = mkdtemp(prefix="neardup-share-")
-        write_share(main, Path(self._shared))
+        write_scripts(main, Path(self._shared))
         build_data["shared_data"][str(Path(self._shared) / "share")] = "share"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

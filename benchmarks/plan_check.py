@@ -2,7 +2,6 @@
 
     python benchmarks/plan_check.py kernel_100mb.jsonl paragraphs.jsonl [--runs 3] [--find-options "--shingle word:3"]
     python benchmarks/plan_check.py abstracts.jsonl --try-all [--rounds 3]
-    python benchmarks/plan_check.py planted_1000000.jsonl --spark 'local[2]' [--by seconds]
 
 First table: for each file the plan's own choice and the setting that `find` takes without being told (and with --exact
 the exact join), each run in a process of its own on --cores with --threads. Shown is predicted / measured for
@@ -13,24 +12,17 @@ and 2.
 Second table, with --try-all: every setting of 64, 128, 256 and 512 slots that keeps the promise (for each number of
 rows the fewest and the most bands), timed in one process, in turns, least CPU seconds of --rounds; start-up is left
 out, which would only bring them nearer to each other. The target is that the plan's choice takes at most 1.3 times the
-fastest.
-
-Third table, with --spark: each file by `find --engine spark` on a cluster of --cluster-cores, beside the plan for it:
-bytes shuffled by stage and in all, tasks of reading, memory of the driver, and seconds or CPU seconds of all processes.
-On local[N] driver and workers share a machine. The target is a ratio between 0.5 and 2; stages that send less than
-a MB are left out. Ends with 1 when a target is missed.
+fastest. Ends with 1 when a target is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import platform
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -39,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import Run, measure
-from spark_cluster import SUBREAPER, spent
 
 FACTOR, SLOWER = 2.0, 1.3
 FEW = 30
@@ -166,43 +157,6 @@ def try_all(args: argparse.Namespace, source: Path) -> bool:
     return ratio <= SLOWER
 
 
-SENT = 1_000_000
-"""Bytes of a stage below which its prediction is not held against the target."""
-
-
-def on_spark(args: argparse.Namespace, source: Path) -> bool:
-    """Run a file on a cluster and print what was predicted beside what happened; True when the target is met."""
-    options = [*shlex.split(args.find_options), "--slots", "128", "--bands", "21x6", "--quiet", "--json"]
-    shape = ["--engine", "spark", "--cores", str(args.cluster_cores), "--threads", str(args.cluster_cores)]
-    plan = json.loads(measure([*MODULE, "plan", str(source), *shape, *options], args.cores).stdout)
-    cost = plan["chosen"]["cluster"]
-    conf = ["spark.ui.enabled=false", "spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1", *args.conf]
-    with tempfile.TemporaryDirectory(dir=args.work) as folder:
-        command = [*MODULE, "find", str(source), "-o", f"{folder}/pairs.parquet", "--engine", "spark", *options]
-        command += ["--master", args.spark, "--workdir", f"{folder}/work"]
-        command += [word for each in conf for word in ("--conf", each)]
-        before, begin = spent(), time.perf_counter()
-        summary = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        seconds = time.perf_counter() - begin
-        cpu = spent() - before
-    sent = summary["exchanged"]
-    told: dict[str, tuple[float, float]] = {
-        each["name"]: (each["shuffled"], sent.get(each["name"], 0)) for each in cost["stages"] if each["shuffled"]
-    }
-    held = {name: pair for name, pair in told.items() if max(pair) >= SENT}
-    held["shuffled"] = cost["shuffled"]["expected"], sum(sent.values())
-    held["pairs"] = plan["chosen"]["estimate"]["pairs"]["expected"], summary["pairs"]
-    held["driver memory"] = cost["driver_memory"]["expected"], summary["peak_memory"]
-    held["seconds"], held["CPU"] = (cost["seconds"]["expected"], seconds), (cost["cpu_seconds"]["expected"], cpu)
-    good = True
-    for name, (predicted, happened) in held.items():
-        ratio = predicted / happened if happened else float("inf")
-        is_held = name not in ("seconds", "CPU") or name == args.by
-        good = good and (not is_held or 1 / FACTOR <= ratio <= FACTOR)
-        print(f"| {source.name} | {name} | {predicted:,.1f} | {happened:,.1f} | {ratio:.2f} |", flush=True)
-    return good
-
-
 def main() -> None:
     """Parse the command line, run everything, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -210,9 +164,6 @@ def main() -> None:
     parser.add_argument("--find-options", default="", help="options for find and plan, in one string")
     parser.add_argument("--try-all", action="store_true", help="time every setting, in place of the first table")
     parser.add_argument("--exact", action="store_true", help="run find --exact as well")
-    parser.add_argument("--spark", metavar="MASTER", help="a cluster such as local[2], in place of the first table")
-    parser.add_argument("--cluster-cores", type=int, default=2, help="that it has")
-    parser.add_argument("--conf", action="append", default=[], help="a setting of Spark")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
@@ -224,11 +175,7 @@ def main() -> None:
         f"threads {args.threads}, cores {args.cores}, {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, "
         f"find options: {args.find_options or 'none'}\n"
     )
-    if args.spark:
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-        print("| file | what | predicted | measured | predicted / measured |\n|" + "---|" * 5)
-        results = [on_spark(args, source) for source in args.files]
-    elif args.try_all:
+    if args.try_all:
         print("| file | settings | fastest, CPU s | median | slowest | chosen | chosen / fastest | default | load |")
         print("|" + "---|" * 9)
         results = [try_all(args, source) for source in args.files]

@@ -1,8 +1,9 @@
-"""A run in a file: what stands in it counts as typed, is checked as typed, and what is saved gives the same run."""
+"""A run in a file: what stands in it counts as typed, is checked as typed, and gives the same run."""
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,8 +17,7 @@ from hypothesis import strategies as st
 
 import neardup
 from neardup.cli import LazyGroup, main
-from neardup.cli.config import GIVEN, keys_of
-from neardup.cli.config_save import text_of
+from neardup.cli.config import GIVEN, alone, keys_of
 from neardup.cli.toml import as_toml
 
 DOCUMENTS = "".join(
@@ -67,6 +67,25 @@ def parsed(words: Sequence[str], args: Sequence[str]) -> click.Context:
     return command.make_context(words[-1], list(args), parent=parent)
 
 
+def text_of(words: Sequence[str], ctx: click.Context) -> str:
+    """The text of a file for --config that gives a command what its context was given."""
+    given, lines = ctx.meta[GIVEN], [f"[{'.'.join(words)}]"]
+    for key, param in keys_of(ctx.command).items():
+        if param.name in given:
+            lines.append(f"{key} = {as_toml(written(key, param, given[param.name], ctx.params.get(param.name)))}")
+    return "\n".join([*lines, ""])
+
+
+def written(key: str, param: click.Parameter, raw: Any, value: Any) -> Any:
+    """A given value as a file has it: a switch as a boolean, a number as one, everything else as text."""
+    if isinstance(raw, bool) or raw == alone(key, param):
+        return True
+    if isinstance(raw, (list, tuple)):
+        return [str(each) for each in raw]
+    is_number = isinstance(value, (int, float)) and re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]+)?", str(raw))
+    return json.loads(str(raw)) if is_number else str(raw)
+
+
 OF_TYPE = {
     "number": ["7", "0.7", "70"],
     "probability": ["0.93"],
@@ -114,7 +133,7 @@ def takes(param: click.Parameter, value: str) -> bool:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_option_and_argument_survives_being_saved_and_read(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_every_option_and_argument_survives_being_written_and_read(words: tuple[str, ...], tmp_path: Path) -> None:
     command = COMMANDS[words]
     saved = tmp_path / "run.toml"
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
@@ -129,7 +148,7 @@ def test_every_option_and_argument_survives_being_saved_and_read(words: tuple[st
     for each in [*([one] for one in options), options]:
         given_words = [word for param in each if not param.required for word in words_for(param)]
         typed = parsed(words, [*required, *given_words, "--", *plain])
-        saved.write_text(text_of(typed, typed.meta[GIVEN], typed.params), "utf-8")
+        saved.write_text(text_of(words, typed), "utf-8")
         again = parsed(words, ["--config", str(saved)])
         assert again.params == typed.params
         sources = {name: (typed.get_parameter_source(name), again.get_parameter_source(name)) for name in typed.params}
@@ -145,17 +164,17 @@ def test_values_are_written_as_toml_reads_them(value: Any) -> None:
     assert tomllib.loads(f"a = {written}") == {"a": value}
 
 
-def test_a_saved_run_gives_the_same_bytes(here: Path) -> None:
+def test_a_run_from_a_file_gives_the_same_bytes(here: Path) -> None:
     options = ["docs.jsonl", "-t", "0.5", "--shingle", "word:2", "--exact", "-o", "pairs.csv"]
-    first = run("find", *options, "--save-config", "run.toml")
+    first = run("find", *options)
     assert first.exit_code == 0, first.output
     pairs = Path("pairs.csv").read_bytes()
     assert b"a,b," in pairs
     Path("pairs.csv").unlink()
+    Path("run.toml").write_text(text_of(["find"], parsed(["find"], options)))
     again = run("find", "--config", "run.toml")
     assert again.exit_code == 0, again.output
     assert Path("pairs.csv").read_bytes() == pairs
-    assert tomllib.loads(Path("run.toml").read_text())["find"]["exact"] is True
 
 
 @pytest.mark.parametrize(
@@ -168,11 +187,13 @@ def test_a_saved_run_gives_the_same_bytes(here: Path) -> None:
     ids=["dedup", "index build", "report"],
 )
 def test_other_commands_do_from_the_file_what_they_did_when_typed(here: Path, words: list[str], made: str) -> None:
-    first = run(*words, "-t", "0.5", "--shingle", "word:2", "--quiet", "--save-config", "run.toml")
+    names = words[: words.index("docs.jsonl" if "index" not in words else "a.index")]
+    options = [*words[len(names) :], "-t", "0.5", "--shingle", "word:2", "--quiet"]
+    first = run(*names, *options)
     assert first.exit_code == 0, first.output
+    Path("run.toml").write_text(text_of(names, parsed(names, options)), "utf-8")
     path = Path(made)
     kept = path.rename("first") if path.is_file() else path.rename("first.index")
-    names = words[: words.index("docs.jsonl" if "index" not in words else "a.index")]
     again = run(*names, "--config", "run.toml")
     assert again.exit_code == 0, again.output
     if path.is_file():
@@ -355,9 +376,8 @@ def test_every_command_that_works_alone_works_with_a_file(here: Path) -> None:
         ["demo", "-o", "demo"],
     ):
         name, *more = words
-        done = run(name, "--config", "n.toml", *more, "--save-config", f"{name}-run.toml")
+        done = run(name, "--config", "n.toml", *more)
         assert done.exit_code == 0, (words, done.output)
-        assert Path(f"{name}-run.toml").exists()
 
 
 def test_an_option_that_may_stand_alone_is_true_false_or_its_word(here: Path) -> None:
@@ -374,29 +394,6 @@ def test_relative_names_are_taken_from_the_current_folder(here: Path) -> None:
     done = run("find", "--config", "runs/n.toml")
     assert done.exit_code == 0, done.output
     assert Path("pairs.csv").exists()
-
-
-@pytest.mark.parametrize("name", ["docs.jsonl", "pairs.csv", "-", "pyproject.toml", "n.toml"])
-def test_a_run_is_not_saved_over_what_it_reads_or_writes(here: Path, name: str) -> None:
-    Path("n.toml").write_text("threshold = 0.5")
-    done = run("find", "docs.jsonl", "-o", "pairs.csv", "--config", "n.toml", "--save-config", name)
-    assert done.exit_code == 2
-    assert "Give another one" in done.output or "Give --save-config" in done.output
-    assert Path("n.toml").read_text() == "threshold = 0.5"
-    assert Path("docs.jsonl").read_text() == DOCUMENTS
-
-
-def test_a_name_that_is_no_utf_8_cannot_be_saved(here: Path) -> None:
-    done = run("find", "docs\udcff.jsonl", "--save-config", "run.toml")
-    assert done.exit_code == 2
-    assert "no UTF-8" in done.output
-    assert not Path("run.toml").exists()
-
-
-def test_going_on_is_not_saved_as_part_of_a_run(here: Path) -> None:
-    typed = parsed(["find"], ["docs.jsonl", "--resume", "--workdir", "work"])
-    saved = tomllib.loads(text_of(typed, typed.meta[GIVEN], typed.params))
-    assert saved == {"find": {"inputs": ["docs.jsonl"], "workdir": "work"}}
 
 
 def test_help_is_shown_whatever_the_file_is(here: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from tests.cli.test_config import COMMANDS, DOCUMENTS, one, parsed, run, takes, words_for
+from tests.cli.test_config import COMMANDS, DOCUMENTS, one, parsed, run, takes, text_of, words_for
 
 from neardup.cli import environment
 from neardup.cli.config import GIVEN, keys_of
-from neardup.cli.config_save import text_of
 
 
 @pytest.fixture
@@ -70,7 +67,7 @@ def test_every_option_does_from_its_variable_what_it_does_typed(
     typed = parsed(words, [*typed_words, *rest])
     assert read.params == typed.params
     assert [read.get_parameter_source(name) for name in given] == [typed.get_parameter_source(name) for name in given]
-    saved, as_typed = (tomllib.loads(text_of(each, each.meta[GIVEN], each.params)) for each in (read, typed))
+    saved, as_typed = (text_of(words, each) for each in (read, typed))
     assert saved == as_typed
     assert len(given) > 0
 
@@ -183,14 +180,6 @@ def test_options_that_exclude_each_other_name_the_variable(here: Path, monkeypat
     done = run("find", "docs.jsonl", "--verbose")
     assert done.exit_code == 2
     assert "NEARDUP_QUIET is set in the environment." in done.output
-
-
-def test_a_run_from_the_environment_is_saved_as_what_it_is(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEARDUP_FIND_SHINGLE", "word:2")
-    monkeypatch.setenv("NEARDUP_FIND_JSON", "1")
-    first = run("find", "docs.jsonl", "-t", "0.5", "--save-config", "run.toml")
-    assert json.loads(first.stdout)["spec"]["shingle"] == "word:2", first.output
-    assert tomllib.loads(Path("run.toml").read_text())["find"]["shingle"] == "word:2"
 
 
 def test_a_variable_with_a_slip_is_told_and_changes_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

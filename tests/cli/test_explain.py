@@ -113,5 +113,5 @@ def test_the_help_ends_with_two_examples_and_every_option_tells_its_default() ->
 def test_every_parameter_of_the_call_has_its_option() -> None:
     command = main.get_command(None, "explain")  # type: ignore[arg-type]
     names = {option.name for option in command.params}
-    everywhere = {"config", "save_config", "log_level", "log_format", "log_file"}
+    everywhere = {"config", "log_level", "log_format", "log_file"}
     assert names - {"files", "sets", "json"} - everywhere == set(signature(explain).parameters)

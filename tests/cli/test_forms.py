@@ -17,14 +17,13 @@ from neardup.params import (
     InputOptions,
     ListOptions,
     Options,
-    PlannedCluster,
     RunOptions,
     SearchOptions,
 )
 from neardup.tasks.repeats.selection import Selection
 from neardup.tasks.report.wanted import Wanted
 
-FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
+FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 PASSAGES = {"passages", "min_bytes", "min_words", "min_chars", "min_docs", "snap", "min_cut", "min_left"}
@@ -96,7 +95,6 @@ def test_each_parameter_has_its_option_and_each_option_its_parameter(name: str) 
     here = OF_THE_COMMAND.get(name, set()) | {
         *Voice.names(),
         "config",
-        "save_config",
         "log_level",
         "log_format",
         "log_file",

@@ -153,7 +153,6 @@ def test_a_log_that_would_be_read_as_an_input_is_refused_and_leaves_nothing(here
         (("dedup", "docs.jsonl", "--protect", "texts", "-o", "clean.jsonl"), "texts/a.txt", "is an input too (texts)"),
         (("report", "docs.jsonl", "--originals", "texts", "-o", "page"), "texts/a.txt", "is an input too (texts)"),
         (("find", "docs.jsonl", "--config", "c.toml", "-o", "pairs.csv"), "c.toml", "the file of --config too"),
-        (("find", "docs.jsonl", "--save-config", "new.toml", "-o", "p.csv"), "new.toml", "the file of --save-config"),
         (("find", "docs.jsonl", "-o", "pairs.csv"), "pairs.csv.spec.json", "the file of --output too"),
         (("report", "docs.jsonl", "-o", "old"), "old/a.log", "old/a.log is in the folder of --output"),
         (("index", "add", "a.index", "docs.jsonl"), "a.index/LOCK", "is in the folder of an argument (index)"),

@@ -86,12 +86,6 @@ def test_a_rule_by_name_is_planned_for_and_its_low_recall_is_said(neardup_plan: 
         (["-t", "1.5"], "threshold is 1.5"),
         (["-t", "0.1", "--slots", "16"], "16 slots cannot reach recall 0.99"),
         (["--quiet", "--verbose"], "exclude each other"),
-        (["abstracts.jsonl", "--cores", "4"], "Give --engine spark"),
-        (["abstracts.jsonl", "--memory-per-core", "4GB"], "Give --engine spark"),
-        (["abstracts.jsonl", "--engine", "spark"], "with --cores"),
-        (["abstracts.jsonl", "--engine", "spark", "--cores", "0"], "cores is 0"),
-        (["abstracts.jsonl", "--engine", "spark", "--cores", "2", "--memory-per-core", "x"], "memory_per_core is 'x'"),
-        (["--engine", "spark", "--cores", "4"], "Give INPUT"),
     ],
 )
 def test_wrong_usage_is_said_in_one_line_with_code_2(neardup_plan: Run, args: list[str], words: str) -> None:
@@ -120,37 +114,8 @@ def test_a_plan_reads_a_pipe(command: Callable[..., subprocess.CompletedProcess[
     assert json.loads(done.stdout)["collection"]["documents"] == 600
 
 
-def test_a_plan_for_a_cluster_fits_a_terminal_and_names_the_better_choice(neardup_plan: Run) -> None:
-    args = ("abstracts.jsonl", "--engine", "spark", "--cores", "8", "--memory-per-core", "1GB", "--slots", "128")
-    done = neardup_plan(*args, "--threads", "1", "--quiet")
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
-    assert max(map(len, lines[:-1])) <= 100
-    labels = {line[:13].strip() for line in lines}
-    assert {"cluster", "time", "CPU", "shuffled", "workdir", "workers", "driver", "one machine", "better"} <= labels
-    assert any(line.startswith("better        one machine: it takes") for line in lines)
-    assert not any(line.startswith("exact join") for line in lines)
-    words = shlex.split(lines[-1])
-    assert words[words.index("--engine") + 1] == "spark"
-    assert words[words.index("--workdir") + 1] == "WORKDIR"
-    assert "--cores" not in words
-    assert "--memory-per-core" not in words
-
-
-def test_json_has_what_a_cluster_takes_by_stage(neardup_plan: Run) -> None:
-    done = neardup_plan("abstracts.jsonl", "--engine", "spark", "--cores", "8", "--json", "--threads", "1", "--quiet")
-    plan = json.loads(done.stdout)
-    assert (plan["engine"], plan["cluster"]["cores"], plan["cluster"]["memory_per_core"]) == ("spark", 8, 4 * 10**9)
-    assert plan["cluster"]["better"] == "local"
-    assert plan["cluster"]["break_even"]["documents"] > 600
-    cost = plan["chosen"]["cluster"]
-    assert sum(each["shuffled"] for each in cost["stages"]) == cost["shuffled"]["expected"]
-    assert sum(each["seconds"] for each in cost["stages"]) == pytest.approx(cost["seconds"]["expected"])
-    assert plan["exact"] is None
-
-
 def test_a_dry_run_of_find_is_for_one_machine(neardup_plan: Run) -> None:
     args = ["find", "abstracts.jsonl", "--dry-run", "--engine", "spark", "--workdir", "work"]
     done = CliRunner().invoke(main, args)
     assert done.exit_code == 2
-    assert "neardup plan --engine spark --cores N" in done.stderr
+    assert "--dry-run plans for one machine. Leave --engine spark out." in done.stderr

@@ -11,12 +11,10 @@ from typing import Any
 import click
 import pytest
 from jsonschema import Draft202012Validator
-from tests.cli.test_config import COMMANDS, parsed, run, words_for
+from tests.cli.test_config import COMMANDS, parsed, run, text_of, words_for
 
 from neardup.cli import main
 from neardup.cli.answers import answer_schemas, spec_schema
-from neardup.cli.config import GIVEN
-from neardup.cli.config_save import text_of
 from neardup.cli.config_schema import config_schema
 
 SCHEMAS = answer_schemas()
@@ -61,7 +59,6 @@ ANSWERS = {
     "plan": [
         ("plan", *LOOSE),
         ("plan", "-t", "0.5"),
-        ("plan", *LOOSE, "--engine", "spark", "--cores", "8"),
         ("plan", "-t", "0.5", "--for", "web"),
     ],
     "passages": [
@@ -178,14 +175,12 @@ def test_real_answers_are_valid(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_every_option_in_a_file_is_valid(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     options = [param for param in command.params if isinstance(param, click.Option)]
-    given = [
-        word for param in options if param.name not in ("config", "save_config", "resume") for word in words_for(param)
-    ]
+    given = [word for param in options if param.name not in ("config", "resume") for word in words_for(param)]
     values = (
         ["bash"] if words == ("completion",) else ["a"] * sum(abs(p.nargs) for p in command.params if p not in options)
     )
     typed = parsed(words, [*given, "--", *values])
-    file = tomllib.loads(text_of(typed, typed.meta[GIVEN], typed.params))
+    file = tomllib.loads(text_of(words, typed))
     assert not faults(CONFIG, file)
     for word in words:
         file = file[word]

@@ -1,11 +1,10 @@
-"""Completion in shells and pages of the manual: as the shells and readers of pages take them, and in the wheel."""
+"""Completion in shells, as the shells take it, and in the wheel."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,14 +13,10 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import BashComplete
-from tests.cli.test_config import COMMANDS, run
-from tests.cli.test_environment import names
+from tests.cli.test_config import run
 
 from neardup.cli import main
-from neardup.cli.completing import PLACES, SHELLS
-from neardup.cli.manual import page, write_share
-
-PAGES = sorted({words[:at] for words in COMMANDS for at in range(len(words) + 1)})
+from neardup.cli.completing import PLACES, SHELLS, write_scripts
 
 
 def offered(*words: str) -> list[str]:
@@ -46,7 +41,7 @@ def offered(*words: str) -> list[str]:
         (("find", "-o", ""), ["<file>"]),
         (("find", "--log-format", ""), ["text", "json"]),
         (("completion", ""), list(SHELLS)),
-        (("man", "--output", ""), ["<dir>"]),
+        (("demo", "--output", ""), ["<dir>"]),
         (("nothing", ""), []),
     ],
     ids=" ".join,
@@ -129,83 +124,6 @@ def test_each_shell_can_read_its_script(shell: str, tmp_path: Path) -> None:
     subprocess.run([shell, "-n", str(tmp_path / "script")], check=True)
 
 
-@pytest.mark.parametrize("words", PAGES, ids=lambda words: " ".join(("neardup", *words)))
-def test_a_page_has_all_that_the_help_has_and_every_variable(words: tuple[str, ...]) -> None:
-    done = run("man", *words)
-    assert done.exit_code == 0
-    assert done.stdout.isascii()
-    lines = done.stdout.splitlines()
-    known = (".TH ", ".SH ", ".TP", ".PP", ".nf", ".fi")
-    assert all(line.startswith(known) for line in lines if line[0] in ".'")
-    assert all(len(line) <= 80 for line in lines if line[0] != "." and not line.startswith("\\fB"))
-    plain = re.sub(r"\\f[BP]|\\&", "", done.stdout.replace("\\-", "-").replace("\\(dq", '"').replace("\\e", "\\"))
-    plain = re.sub(r"\\\[u([0-9A-F]+)\]", lambda code: chr(int(code[1], 16)), plain)
-    shown = {word for word in run(*words, "--help").stdout.split() if re.fullmatch(r"--[a-z-]+", word)}
-    assert shown <= set(re.findall(r"--[a-z-]+", plain))
-    if words in COMMANDS:
-        assert set(names(words)) <= set(plain.split())
-        command = COMMANDS[words]
-        for param in command.params:
-            if isinstance(param, click.Option):
-                assert " ".join((param.help or "").split()) in " ".join(plain.split()), param.name
-
-
-@pytest.mark.skipif(shutil.which("mandoc") is None, reason="no mandoc")
-def test_mandoc_finds_nothing_wrong_with_any_page(tmp_path: Path) -> None:
-    assert run("man", "--output", str(tmp_path)).exit_code == 0
-    pages = sorted(tmp_path.glob("*.1"))
-    assert len(pages) == len(PAGES)
-    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *pages], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("", 0)
-
-
-@pytest.mark.skipif(shutil.which("man") is None or shutil.which("groff") is None, reason="no man")
-def test_man_shows_a_page_without_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "a.1").write_text(page(main, ("explain",)))
-    env = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "100"}
-    command = ["man", "--warnings=w", "-l", str(tmp_path / "a.1")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "NEARDUP_EXPLAIN_SLOTS" in done.stdout
-
-
-def test_a_text_cannot_command_roff() -> None:
-    @click.command(epilog="\b\nExamples:\n  neardup .so \\n")
-    @click.option("--odd", help=".so /etc/passwd")
-    def odd(odd: str) -> None:
-        """'ne "quoted" \\fB text – `code`
-
-        .de x
-
-        \b
-        .ex
-        """
-
-    assert isinstance(odd, click.Command)
-    from neardup.cli import manual
-
-    text = "\n".join(
-        part for line in manual._lines(click.Context(odd, info_name="odd"), ()) for part in line.split("\n")
-    )
-    assert not re.search(r"^(\.(?!TH|SH|TP|PP|nf|fi)|')", text, re.MULTILINE)
-    assert "\\e" in text
-
-
-def test_a_page_that_is_not_there_is_told() -> None:
-    done = run("man", "fnid")
-    assert (done.exit_code, "Did you mean 'find'?" in done.stderr) == (2, True)
-    assert run("man", "find", "-o", "x").exit_code == 2
-
-
-def test_share_has_a_page_for_each_command_and_a_script_for_each_shell(tmp_path: Path) -> None:
-    write_share(main, tmp_path)
-    made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    pages = {f"share/man/man1/{'-'.join(('neardup', *words))}.1" for words in PAGES}
-    assert made == pages | set(PLACES.values())
-
-
-def test_a_page_has_the_exit_codes_of_the_how_to() -> None:
-    how_to = (Path(__file__).parents[2] / "docs" / "howto" / "command-line.md").read_text("utf-8")
-    table = re.findall(r"^\| (\d+) \|", how_to.partition("| exit code |")[2].partition("\n\n")[0], re.MULTILINE)
-    _, _, told = page(main, ("find",)).partition(".SH EXIT STATUS")
-    assert re.findall(r"^\\fB(\d+)\\fP$", told.partition(".SH EXAMPLES")[0], re.MULTILINE) == table
+def test_share_has_a_script_for_each_shell(tmp_path: Path) -> None:
+    write_scripts(main, tmp_path)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == set(PLACES.values())

@@ -50,9 +50,9 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(repository: Path
     assert not all(name.endswith(".py") for name in held)
 
 
-def test_the_wheel_has_the_manual_and_the_scripts_of_the_shells(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_has_the_scripts_of_the_shells(wheel: zipfile.ZipFile) -> None:
     shared = {name.partition(".data/data/")[2] for name in wheel.namelist() if ".data/" in name}
-    assert {"share/man/man1/neardup.1", "share/man/man1/neardup-index-add.1", *PLACES.values()} <= shared
+    assert set(PLACES.values()) <= shared
     (script,) = [name for name in wheel.namelist() if name.endswith(PLACES["bash"])]
     assert b"_NEARDUP_COMPLETE=bash_complete" in wheel.read(script)
 

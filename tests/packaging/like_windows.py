@@ -164,6 +164,7 @@ def commands(folder: Path) -> dict[str, Any]:
     (folder / "rows.csv").write_bytes(
         b"id,text\n" + "".join(f'r{i},"{text}"\n' for i, text in enumerate(TEXTS)).encode()
     )
+    (folder / "run.toml").write_bytes(b'inputs = "docs.jsonl"\nthreshold = 0.8\n')
     (folder / "texts").mkdir()
     for i, text in enumerate(TEXTS[:20]):
         (folder / "texts" / f"{i}é.txt").write_bytes(f"{text}\n{text}\n".encode())
@@ -188,7 +189,6 @@ def commands(folder: Path) -> dict[str, Any]:
         "report docs.jsonl -t 0.8 -o report --quiet",
         "report rows.csv -t 0.8 -o report --quiet",
         "compare texts/0é.txt texts/1é.txt --html pair.html --quiet",
-        "find docs.jsonl -t 0.8 -o saved.jsonl --save-config run.toml --quiet",
         "find --config run.toml -o again.jsonl --quiet",
     ):
         runner = CliRunner()

@@ -42,7 +42,6 @@ _COMMANDS = {
     "figures": ("neardup.cli.figures", "Draw what the method does on a collection."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
     "index": ("neardup.cli.index", "Keep a collection that grows: add, remove, query documents."),
-    "man": ("neardup.cli.man", "Print a page of the manual, or write all of them."),
     "passages": ("neardup.cli.passages", "Find passages that stand at several places, and cut the copies."),
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
     "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),

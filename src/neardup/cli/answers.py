@@ -127,32 +127,23 @@ def _answers() -> dict[str, tuple[Schema, Shapes]]:
 
 def _plan(shapes: Shapes, preset: dict[str, Schema]) -> Schema:
     from neardup.tasks.plan.costs import Estimate
-    from neardup.tasks.plan.outcome import ClusterPlan, Option, Plan, RuleOption
+    from neardup.tasks.plan.outcome import Option, Plan, RuleOption
 
     estimate = shapes.ref("Estimate", record({**shapes.fields(Estimate), "total_seconds": NUMBER}))
     option = {
         **shapes.fields(Option, "slots", "bands", "min_matches", "recall"),
         "knee": {**NUMBER, "description": "The similarity near which the S-curve is steepest."},
         "estimate": maybe(estimate),
-        "cluster": shapes.fields(Option, "cluster")["cluster"],
     }
-    shapes.set(Option, record(option, optional=["cluster"]))
+    shapes.set(Option, record(option))
     rule = {**shapes.fields(RuleOption, "rule", "false_positive_area", "false_negative_area"), **option}
-    shapes.set(RuleOption, record(rule, optional=["cluster"]))
-    on_cluster = {
-        "cores": WHOLE,
-        "memory_per_core": WHOLE,
-        **shapes.fields(ClusterPlan, but=["shape"]),
-        "better": {"enum": ["local", "spark"]},
-    }
+    shapes.set(RuleOption, record(rule))
     known = ("threshold", "target", "collection", "chosen", "options", "rules", "threads", "memory_limit", "seconds")
     plan = {
         **shapes.fields(Plan, *known, "spec", "hints"),
         **preset,
         "exact": {**maybe(estimate), "description": "The exact join, which misses nothing."},
         "recommended": {"enum": ["exact", "lsh"]},
-        "engine": {"enum": ["local", "spark"]},
-        "cluster": maybe(record(on_cluster)),
         "arguments": {**OPTIONS, "description": "Options of find and dedup that make the chosen run."},
     }
     return shapes.ref("Plan", record(plan))

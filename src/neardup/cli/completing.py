@@ -42,6 +42,13 @@ def script(shell: str, command: click.Command) -> str:
     return source.replace("COMPREPLY+=($value)", _ADDED) if shell == "bash" else source
 
 
+def write_scripts(command: click.Command, root: Path) -> None:
+    """Write the script of each shell to its place below a folder."""
+    for shell, place in PLACES.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text(script(shell, command) + "\n", "utf-8")
+
+
 def words(*known: str) -> Offer:
     """Offer words; of values with commas in them, the last part."""
 

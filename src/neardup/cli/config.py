@@ -2,7 +2,7 @@
 
 What is typed wins over the environment (``environment``), and this over the file. A file is read only when it is
 named. Each value goes through the type of its option, so it is checked as a typed one is, in the same words; which
-options exclude each other is then the business of the command. Writing such a file is in ``config_save``.
+options exclude each other is then the business of the command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ SURROUNDED = "neardup.environment"
 """Key in the context's ``meta``: the parameters that the environment gave, each with its variable."""
 GIVEN = "neardup.given"
 """Key in the context's ``meta``: the parameters that were given to the command that is called, as they were typed."""
-_FILES = ("config", "save_config")
 COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
 """Options whose value is several with commas between: in a file it may be a list."""
 _ALONE = frozenset({"exact", "with-text"})
@@ -71,15 +70,6 @@ class ConfiguredCommand(Command):
                 expose_value=False,
                 help="TOML file with options of this command, by their long names, and inputs. What is typed beside it"
                 " wins. No file is read that is not named.  [default: none]",
-            )
-        )
-        self.params.append(
-            click.Option(
-                ["--save-config"],
-                metavar="FILE",
-                type=click.Path(),
-                expose_value=False,
-                help="Write this run to a file for --config, before the work begins.  [default: none is written]",
             )
         )
         self.params.extend(logged.log_options())
@@ -190,7 +180,7 @@ def keys_of(command: click.Command) -> dict[str, click.Parameter]:
     """The options and arguments of a command by the keys that they have in a file."""
     found = {}
     for param in command.params:
-        if param.name not in _FILES:
+        if param.name != "config":
             name = environment.long_name(param) if isinstance(param, click.Option) else str(param.name)
             found[name] = param
     return found
@@ -381,7 +371,7 @@ class _Document:
         if key in keys:
             return
         whose = f"neardup {' '.join(path)}" if path else "neardup"
-        if key in ("config", "save-config", "help"):
+        if key in ("config", "help"):
             self.fault(path, name, "it is for the command line only. Leave it out.")
         elif key in commands:
             self.fault(path, name, f"{key} is a command. Give its options in a table [{'.'.join((*path, key))}].")

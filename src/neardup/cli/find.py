@@ -129,7 +129,7 @@ def find(
     if check and search.collapse_exact:
         raise click.UsageError("--collapse-exact leaves exact copies out, which --check has to see. Leave it out.")
     if dry_run and cluster.engine != LOCAL:
-        raise click.UsageError("--dry-run plans for one machine. For a cluster: neardup plan --engine spark --cores N.")
+        raise click.UsageError("--dry-run plans for one machine. Leave --engine spark out.")
     if dry_run and search.measure == CONTAINMENT:
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
     from neardup import tuning

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli import LOGGED
-from neardup.cli.config import GIVEN, READ, SURROUNDED, ConfiguredCommand
+from neardup.cli.config import READ, SURROUNDED, ConfiguredCommand
 from neardup.cli.options import INPUTS
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
@@ -109,10 +109,6 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
                 made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
             if "search" in made:
                 _check_search(made["search"], given)
-            if "save_config" in ctx.meta.get(GIVEN, ()):
-                from neardup.cli.config_save import save
-
-                save(ctx, given)
             if "ctx" in asked:
                 made["ctx"] = ctx
             for path in (path for name in INPUTS for path in given.get(name) or ()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from neardup.cli import forms, options, running
 from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
-from neardup.params import DEFAULT_WEIGHTS, ENGINES, LOCAL, PlannedCluster, parse_memory
+from neardup.params import DEFAULT_WEIGHTS
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.outcome import Plan
@@ -31,12 +30,7 @@ def _weights(value: Any) -> tuple[float, float]:
     return positives, negatives
 
 
-@forms.command(
-    "plan",
-    "plan docs.jsonl -t 0.8",
-    "plan -t 0.8 --slots 128",
-    "plan corpus/ --engine spark --cores 64 --memory-per-core 4GB",
-)
+@forms.command("plan", "plan docs.jsonl -t 0.8", "plan -t 0.8 --slots 128")
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
 @options.preset
 @options.threshold
@@ -69,25 +63,6 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.reading
 @options.threads
 @options.memory
-@options.defaulted(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=LOCAL,
-    help="What the plan is for: this machine, or a Spark cluster of --cores, beside which this machine is shown.",
-)
-@click.option(
-    "--cores",
-    type=options.whole("cores", 1),
-    metavar="N",
-    help="Cores of the cluster, of all executors together.  [default: none; --engine spark needs it]",
-)
-@click.option(
-    "--memory-per-core",
-    metavar="SIZE",
-    type=options.Checked("size", partial(parse_memory, name="memory_per_core")),
-    help="Memory of the executors for each of their cores, of which the JVM takes a part; --memory is that of the"
-    " driver then.  [default: 4GB, with --engine spark]",
-)
 @options.voices
 def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voice: forms.Voice, **asked: Any) -> None:
     """Choose bands, and predict candidates, memory and time before a run.
@@ -95,8 +70,6 @@ def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voic
     INPUT is what `neardup find` reads; it is read once, and a sample of its texts is compared. The setting chosen is
     the one that is predicted to be fastest among those that keep the recall promise. Without INPUT the plan shows what
     a threshold and a number of slots give, and what the rules of the literature would take.
-
-    With --engine spark the plan is for a cluster, and says whether one machine would be the better choice.
 
     The plan goes to stdout, everything else to stderr. Nothing but the figure of --plot is written, and no run is
     started.
@@ -108,10 +81,6 @@ def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voic
     forms.check_banding(asked["slots"], asked["bands"])
     if asked["rule"] is not None and asked["bands"] is not None:
         raise click.UsageError("--rule and --bands exclude each other. Give one of them.")
-    with usage_errors():
-        PlannedCluster.of(asked)
-    if asked["engine"] != LOCAL and not inputs:
-        raise click.UsageError("--engine spark plans for a collection. Give INPUT, or leave --engine out.")
     if plot is not None:
         from neardup.cli.targets import check_targets
 
@@ -139,5 +108,5 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     decided = {"threshold", "recall", "slots", "bands", "candidates_by", "rule", "weights"}
-    here = {"json", "plot", "quiet", "verbose", "inputs", "cores", "memory_per_core"}
+    here = {"json", "plot", "quiet", "verbose", "inputs"}
     return forms.retyped(ctx, list(forms.typed(ctx, set(ctx.params) - decided - here)))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from neardup.cli.summary import hint_rows, labelled, left_out, preset_rows
-from neardup.params import SPARK
 from neardup.shown import counted, duration, megabytes, percent
 from neardup.tuning import s_curve
 
 if TYPE_CHECKING:
-    from neardup.tasks.plan.beside import BreakEven
-    from neardup.tasks.plan.cluster import ClusterEstimate, StageCost
     from neardup.tasks.plan.costs import Estimate, Range
-    from neardup.tasks.plan.outcome import ClusterPlan, Collected, Option, Plan
+    from neardup.tasks.plan.outcome import Collected, Option, Plan
 
 WIDEST, LABEL = 100, 14
 """Characters of a line, and of the labels at its left."""
@@ -41,8 +38,6 @@ def plan_lines(
         if plan.spec.candidates_by is not None:
             words += ["--candidates-by", str(plan.spec.candidates_by)]
         words += ["--slots", str(plan.spec.slots), "--bands", str(plan.spec.bands), *options]
-        if plan.cluster is not None:
-            words += ["--workdir", "WORKDIR"]
         lines += ["", "to run it:", f"  {shlex.join(words)}"]
     beside = [] if told is None else [*preset_rows(told["preset"]), *hint_rows(told["hints"])]
     if beside:
@@ -107,8 +102,6 @@ def _chosen(plan: Plan) -> list[str]:
             f"checked       {_range(cost.checked)}",
             f"pairs         {_range(cost.pairs)}",
         ]
-        if plan.cluster is not None and option.cluster is not None:
-            return [*lines, *_clustered(plan, plan.cluster, option.cluster, cost)]
         felt = [(name, spent) for name, spent in cost.seconds.items() if spent >= 0.01 * cost.total_seconds]
         lines += [
             f"time          {duration(cost.total_seconds)} with {counted(plan.threads, 'thread')}",
@@ -117,69 +110,6 @@ def _chosen(plan: Plan) -> list[str]:
             + (f"; {megabytes(cost.disk)} on disk" if cost.disk else ""),
         ]
     return lines
-
-
-def _clustered(plan: Plan, cluster: ClusterPlan, cost: ClusterEstimate, here: Estimate) -> list[str]:
-    """What the cluster takes, by stages, and one machine beside it."""
-    shape, driver = cluster.shape, cost.driver_memory
-    lines = [
-        "",
-        f"  stage            tasks    partitions    shuffled{'CPU':>14}{'time':>14}",
-        *map(_stage, cost.stages),
-        "",
-        f"cluster       {counted(shape.cores, 'core')} of {megabytes(shape.memory)}, {counted(cost.tasks, 'task')}",
-        f"time          {_between(cost.seconds, duration)}",
-        f"CPU           {_between(cost.cpu_seconds, duration)} of all machines; one machine"
-        f" {duration(cluster.one_machine_cpu)}",
-        f"shuffled      {_between(cost.shuffled, megabytes)}, and as much on Spark's local disks together",
-        f"workdir       {_between(cost.workdir, megabytes)}",
-        f"workers       {megabytes(cost.worker_memory)} for the Python process of a core, beside"
-        f" {megabytes(shape.jvm)} for the JVM",
-        f"driver        {_between(driver, megabytes)} of {megabytes(plan.memory_limit)}, for"
-        f" {_range(cost.known)} known documents",
-        f"one machine   {duration(here.total_seconds)} with {counted(plan.threads, 'thread')},"
-        f" {megabytes(here.memory)}" + (f", {megabytes(here.disk)} on disk" if here.disk else ""),
-        *_paragraph("better", _better(plan, cluster, cost, here)),
-    ]
-    for warning in cluster.warnings:
-        lines += _paragraph("beware", warning)
-    return lines
-
-
-def _stage(stage: StageCost) -> str:
-    tasks, parts = (f"{number:,}" if number else "-" for number in (stage.tasks, stage.partitions))
-    sent = megabytes(stage.shuffled) if stage.shuffled else "-"
-    took = (duration(seconds) for seconds in (stage.cpu_seconds, stage.seconds))
-    return f"  {stage.name:<11}{tasks:>11}{parts:>14}{sent:>12}" + "".join(f"{each:>14}" for each in took)
-
-
-def _between(found: Range, show: Callable[[float], str]) -> str:
-    return f"{show(found.expected)} ({show(found.low)} to {show(found.high)})"
-
-
-def _better(plan: Plan, cluster: ClusterPlan, cost: ClusterEstimate, here: Estimate) -> str:
-    """Who should do it, and from what size on that changes."""
-    ratio = here.total_seconds / cost.seconds.expected
-    if not cluster.fits_one_machine:
-        return "the cluster: one machine with this --memory cannot take so many documents."
-    even = cluster.break_even
-    if even is None:
-        return "one machine: there is nothing to compare."
-    if plan.better_engine == SPARK:
-        told = f"the cluster: {ratio:.1f} times as fast as one machine."
-        return f"{told} It begins to pay at {_even(even)} like these."
-    told = f"one machine: it takes {duration(here.total_seconds)}, this cluster {duration(cost.seconds.expected)}."
-    if even.is_limit:
-        return f"{told} It is as fast up to {_even(even)} like these, and cannot take more with this --memory."
-    return f"{told} The cluster begins to pay at {_even(even)} like these."
-
-
-def _even(even: BreakEven) -> str:
-    return f"about {_short(even.documents)} documents ({megabytes(even.bytes)} of text)"
-
-
-def _paragraph(label: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDEST, initial_indent=f"{label:<{LABEL}}", subsequent_indent=" " * LABEL)
 
 
 def _wrapped(parts: Iterable[str], label: str = "") -> list[str]:
@@ -199,8 +129,7 @@ def _around(plan: Plan) -> str:
 
 
 def _options(plan: Plan) -> list[str]:
-    last = ("memory", "disk") if plan.cluster is None else ("driver", "shuffled")
-    lines = [f"  slots     bands  recall  knee{'candidates':>12}{'checked':>10}{'time':>12}{last[0]:>11}{last[1]:>10}"]
+    lines = [f"  slots     bands  recall  knee{'candidates':>12}{'checked':>10}{'time':>12}{'memory':>11}{'disk':>10}"]
     lines += [_row(option, "*" if option == plan.chosen else " ", f"{option.slots:>5}") for option in plan.options]
     if plan.chosen not in plan.options:
         lines.append(_row(plan.chosen, "*", f"{plan.chosen.slots:>5}"))
@@ -225,15 +154,13 @@ def _rules(plan: Plan) -> list[str]:
 
 def _row(option: Option, mark: str, name: str) -> str:
     line = f"{mark} {name}{option.bands!s:>10}  {_recall(option.recall):>6}  {option.knee:.2f}"
-    cost, cluster = option.estimate, option.cluster
+    cost = option.estimate
     if cost is None:
         return line
-    memory, disk = cost.memory, cost.disk
-    if cluster is not None:
-        memory, disk = round(cluster.driver_memory.expected), round(cluster.shuffled.expected)
+    disk = megabytes(cost.disk) if cost.disk else "-"
     return (
         f"{line}{_short(cost.candidates.expected):>12}{_short(cost.checked.expected):>10}"
-        f"{duration(option.total_seconds):>12}{megabytes(memory):>11}{megabytes(disk) if disk else '-':>10}"
+        f"{duration(option.total_seconds):>12}{megabytes(cost.memory):>11}{disk:>10}"
     )
 
 

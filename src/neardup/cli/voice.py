@@ -117,7 +117,7 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text of ours on stdout as it is, such as a script or a page of the manual."""
+    """Print a text of ours on stdout as it is, such as a script of a shell."""
     with stdout_errors():
         click.echo(text, file=sys.stdout)
 

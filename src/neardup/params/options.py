@@ -22,13 +22,9 @@ __all__ = [
     "InputOptions",
     "ListOptions",
     "Options",
-    "PlannedCluster",
     "RunOptions",
     "SearchOptions",
 ]
-
-MEMORY_PER_CORE = 4_000_000_000
-"""Of a cluster that a plan is for, where nothing says it."""
 
 
 class Options:
@@ -197,33 +193,3 @@ class ClusterOptions(Options):
                 raise InputError(f"conf is {each!r}. Give key=value, such as spark.executor.memory=4g.")
         if self.engine == checks.LOCAL and (self.master is not None or self.conf):
             raise InputError("master and conf are for a cluster. Give --engine spark (engine='spark') too.")
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCluster(Options):
-    """The cluster that a plan is for."""
-
-    engine: str = checks.LOCAL
-    """One of ENGINES."""
-    cores: int | None = None
-    """Of all executors together; a cluster needs it."""
-    memory_per_core: int | str | None = None
-    """Memory of the executors for each of them: bytes, or such as "4GB", which it is when None."""
-
-    def __post_init__(self) -> None:
-        checks.check_choice(self.engine, checks.ENGINES, "engine")
-        checks.parse_memory(self.memory_per_core, "memory_per_core")
-        if self.engine == checks.LOCAL and (self.cores is not None or self.memory_per_core is not None):
-            raise InputError(
-                "cores and memory_per_core are those of a cluster. Give --engine spark (engine='spark') too; for one "
-                "machine there are --threads (threads=) and --memory (memory=)."
-            )
-        if self.engine != checks.LOCAL and self.cores is None:
-            raise InputError(f"engine is {self.engine!r}. Say how many cores the cluster has, with --cores (cores=).")
-        if self.cores is not None and (not isinstance(self.cores, int) or self.cores is True or self.cores < 1):
-            raise InputError(f"cores is {self.cores!r}. Give a whole number of at least 1.")
-
-    @property
-    def core_memory(self) -> int:
-        """Bytes for each core."""
-        return checks.parse_memory(self.memory_per_core) or MEMORY_PER_CORE

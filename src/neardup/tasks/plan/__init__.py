@@ -5,6 +5,4 @@ outcome    ``Plan``, and what it holds
 decision   banding or the exact join, as predicted
 measured   a collection measured, ready for predictions: by ``profile``, ``census`` and ``speeds``
 costs      what a run will cost, as sums of what was measured
-cluster    the same on a cluster, stage by stage
-beside     a cluster beside one machine: from what size on it pays, what would go wrong there
 """

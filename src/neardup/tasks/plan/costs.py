@@ -120,8 +120,6 @@ class Profile:
     crowd_pairs: float = 0.0
     """Pairs of documents at the threshold or above inside crowds. A run lists them as stars if a bucket shows it the
     crowd, and one by one if none does."""
-    copied: int = 0
-    """Distinct texts that more than one document has."""
     alike: tuple[F64, F64] | None = None
     """Pairs and squares by the slots in which signatures of the shingles of the check agree, where candidates are found
     by others; None: they are the same."""
@@ -206,29 +204,19 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """From candidates to verified pairs, whoever checks them. Seconds are CPU seconds."""
+    """The way from candidates to verified pairs. Seconds are CPU seconds."""
 
     candidates: Range
     checked: Range
     pairs: Range
-    stars: float
-    """Texts in crowds."""
-    met: float
-    """Texts that are in a candidate pair, as a rule, and are read again for it."""
-    by_chance: float
-    """Candidates that are so little alike that few such pairs are met."""
     involved: float
     """Texts whose sets are built: those with a partner that the filter passes, as a rule."""
     shingles: float
     """Of a set that is built, on the average."""
     reading: float
-    """Reading the texts of ``met`` again, and sketching them."""
+    """Reading texts that are in a candidate pair again, and sketching them."""
     comparing: float
-    """Signatures."""
-    building: float
-    """Sets."""
-    merging: float
-    """Counting what two sets share."""
+    """Comparing signatures, building sets and counting what two sets share."""
     laying_out: float
     """Pairs, which one thread does."""
 
@@ -254,15 +242,10 @@ def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
         candidates=candidates,
         checked=checked,
         pairs=_found(profile),
-        stars=stars,
-        met=again,
-        by_chance=float(profile.pairs[:near_half] @ met[:near_half]),
         involved=involved,
         shingles=size,
         reading=again * a_text,
-        comparing=comparing,
-        building=involved * size * speeds.build,
-        merging=merging * MERGE_SECONDS * speeds.pace,
+        comparing=comparing + involved * size * speeds.build + merging * MERGE_SECONDS * speeds.pace,
         laying_out=checked.expected * PAIR_SECONDS * speeds.pace,
     )
 
@@ -283,8 +266,7 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": rows * (speeds.group + speeds.key * setting.bands.rows) / threads,
-        "check": ((0.0 if is_near else check.reading) + check.comparing + check.building + check.merging) / threads
-        + check.laying_out,
+        "check": ((0.0 if is_near else check.reading) + check.comparing) / threads + check.laying_out,
         "cluster": (check.involved + profile.copies + check.checked.expected) * CLUSTER_SECONDS * pace,
         **_writing(profile, check.pairs, disk, pace),
     }

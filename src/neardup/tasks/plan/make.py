@@ -10,16 +10,12 @@ from dataclasses import replace
 from neardup import tuning
 from neardup.engine.fit import Hint, slow_hint
 from neardup.engine.observe import Observer
-from neardup.engine.reading.families import needs_memory
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
-from neardup.inputs.splits import plan_splits, usual_bytes
 from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
-from neardup.tasks.plan.beside import break_even, fits_one_machine, warnings_of
-from neardup.tasks.plan.cluster import Pieces, Shape
-from neardup.tasks.plan.costs import Setting, predict
+from neardup.tasks.plan.costs import Setting
 from neardup.tasks.plan.measured import MeasuredCollection
-from neardup.tasks.plan.outcome import ClusterPlan, Option, Plan, RuleOption, is_as_fast
+from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tuning import LEAST_ROWS
 
 SLOTS = (64, 128, 256, 512)
@@ -55,14 +51,12 @@ def make_plan(
     observer: Observer,
     open_slots: Iterable[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
-    shape: Shape | None = None,
 ) -> Plan:
     """Read a collection once, measure a sample, and say what runs over it will cost.
 
     The counts are the same for any number of threads and any order of the input; seconds are measured. From
     ``open_slots``, with bands, the cheapest setting that keeps the recall ``target`` is chosen. Where there are none
-    the plan is for ``spec`` as it is, and shows others beside it. With ``shape`` it is for a cluster: InputError for
-    what that does not do, or cannot read.
+    the plan is for ``spec`` as it is, and shows others beside it.
     """
     begin = time.perf_counter()
     at = spec.banded_at
@@ -72,10 +66,7 @@ def make_plan(
     least = 1 if is_usual else LEAST_ROWS
     wanted = settings(at, target, open_slots, least_rows=least)
     compared = [*wanted, *settings(at, target, SLOTS, least_rows=least), _of_spec(spec), *filter(None, [default])]
-    pieces = None if shape is None else _pieces(reader, spec)
     measured = MeasuredCollection.of(reader, spec, {setting.slots for setting in compared}, run, observer)
-    if shape is not None and pieces is not None:
-        measured = measured.on_cluster(pieces, shape)
     costs = {setting: measured.option(setting) for setting in dict.fromkeys(compared)}
     chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches)
@@ -91,38 +82,11 @@ def make_plan(
         options=tuple(sorted({(each.slots, each.bands): each for each in shown}.values(), key=_seconds)),
         rules=_rules(spec, target, weights, measured.option),
         collection=measured.collected,
-        exact=measured.exact if shape is None else None,
+        exact=measured.exact,
         threads=measured.threads,
         memory_limit=measured.budget.limit,
         seconds=time.perf_counter() - begin,
         hints=tuple(hints),
-        cluster=_cluster(measured, chosen),
-    )
-
-
-def _pieces(reader: Reader, spec: Spec) -> Pieces:
-    """How the inputs are cut for a cluster."""
-    if needs_memory(spec):
-        raise InputError(
-            f"--sketch {spec.sketch}: a cluster does not do this. Leave it out, or --engine spark (engine='spark')."
-        )
-    stored = sum(part.total_bytes or 0 for part in reader.parts)
-    sizes = [split.nbytes for split in plan_splits(reader, usual_bytes(stored))]
-    return Pieces(max(1, len(sizes)), sum(sizes), max(sizes, default=0))
-
-
-def _cluster(measured: MeasuredCollection, chosen: Option) -> ClusterPlan | None:
-    """What is to be said of the cluster of a plan."""
-    if measured.cluster is None or chosen.cluster is None:
-        return None
-    pieces, shape = measured.cluster
-    profile, budget = measured.profile, measured.budget
-    return ClusterPlan(
-        shape=shape,
-        fits_one_machine=fits_one_machine(profile, chosen, budget),
-        one_machine_cpu=predict(profile, measured.speeds, chosen, budget=budget, threads=1).total_seconds,
-        break_even=break_even(profile, measured.speeds, chosen, pieces, shape, budget=budget, threads=measured.threads),
-        warnings=tuple(warnings_of(chosen.cluster, chosen, pieces, shape, budget)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from neardup.inputs.reader import Reader
 from neardup.params import RunOptions, Spec
 from neardup.session import limit_records
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
-from neardup.tasks.plan.cluster import Pieces, Shape, predict_cluster
 from neardup.tasks.plan.costs import (
     LEAST_NEAR,
     Estimate,
@@ -53,8 +52,6 @@ class MeasuredCollection:
     threads: int
     hints: tuple[Hint, ...]
     """What of the texts does not fit the setting."""
-    cluster: tuple[Pieces, Shape] | None = None
-    """How the inputs are cut for the cluster that the plan is for."""
 
     @classmethod
     def of(
@@ -90,19 +87,11 @@ class MeasuredCollection:
         collected = _collected(found, sample, profile, reader)
         return cls(collected, profile, speeds, trials, budget, threads, tuple(hints))
 
-    def on_cluster(self, pieces: Pieces, shape: Shape) -> MeasuredCollection:
-        """The same for a plan for a cluster."""
-        longest = max(self.collected.sizes.values(), default=0)
-        return replace(self, cluster=(replace(pieces, longest=longest), shape))
-
     def predict(self, setting: Setting) -> Estimate:
         return predict(self.profile, self.speeds, setting, budget=self.budget, threads=self.threads)
 
     def option(self, setting: Setting) -> Option:
-        cluster = None
-        if self.cluster is not None:
-            cluster = predict_cluster(self.profile, self.speeds, setting, *self.cluster)
-        return Option.of(setting, self.predict(setting), cluster)
+        return Option.of(setting, self.predict(setting))
 
     @property
     def exact(self) -> Estimate | None:
@@ -177,7 +166,6 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         long_documents=found.long_documents,
         id_bytes=found.id_bytes,
         copies=found.copies,
-        copied=found.copied,
         copy_pairs=0 if spec.collapse_exact else found.copy_pairs,
         shingles=int(counts.sum() * found.bytes / max(int(sample.weight @ np.diff(sample.documents.offsets)), 1)),
         slots=census.slots,

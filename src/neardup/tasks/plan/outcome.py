@@ -12,10 +12,8 @@ from neardup.engine.fit import Hint
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.outputs.frames import pandas_frame, polars_frame, table_of
-from neardup.params import LOCAL, SPARK, Preset, Spec
+from neardup.params import Preset, Spec
 from neardup.shown import duration, megabytes
-from neardup.tasks.plan.beside import BreakEven
-from neardup.tasks.plan.cluster import ClusterEstimate, Shape
 from neardup.tasks.plan.costs import Estimate, Range, Setting
 from neardup.tuning import areas, knee
 
@@ -46,20 +44,16 @@ class Option(Setting):
     """One way to run, and what it costs."""
 
     estimate: Estimate | None = None
-    """On one machine; None where there are no data."""
-    cluster: ClusterEstimate | None = None
-    """On the cluster that the plan is for."""
+    """None where there are no data."""
 
     @classmethod
-    def of(cls, setting: Setting, estimate: Estimate | None = None, cluster: ClusterEstimate | None = None) -> Option:
+    def of(cls, setting: Setting, estimate: Estimate | None = None) -> Option:
         """A setting with its costs."""
-        return cls(setting.slots, setting.bands, setting.min_matches, setting.recall, estimate, cluster)
+        return cls(setting.slots, setting.bands, setting.min_matches, setting.recall, estimate)
 
     @property
     def total_seconds(self) -> float:
-        """Where the run is to be; 0 where there are no data."""
-        if self.cluster is not None:
-            return self.cluster.seconds.expected
+        """0 where there are no data."""
         return 0.0 if self.estimate is None else self.estimate.total_seconds
 
     @property
@@ -71,8 +65,7 @@ class Option(Setting):
         """The option as plain JSON values."""
         plain = {"slots": self.slots, "bands": str(self.bands), "min_matches": self.min_matches, "recall": self.recall}
         costs = {"estimate": None if self.estimate is None else _plain(self.estimate)}
-        on_cluster = {} if self.cluster is None else {"cluster": asdict(self.cluster)}
-        return {**plain, "knee": self.knee, **costs, **on_cluster}
+        return {**plain, "knee": self.knee, **costs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,32 +118,6 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterPlan:
-    """The cluster that a plan is for, beside one machine; what the run costs there is ``Plan.chosen.cluster``."""
-
-    shape: Shape
-    fits_one_machine: bool
-    """Whether one machine of the memory of the plan can take the collection at all."""
-    one_machine_cpu: float
-    """CPU seconds that one machine takes."""
-    break_even: BreakEven | None
-    warnings: tuple[str, ...]
-    """What would end the run, or leave most of the cluster with nothing to do."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The cluster as plain JSON values."""
-        even = None if self.break_even is None else asdict(self.break_even)
-        return {
-            "cores": self.shape.cores,
-            "memory_per_core": self.shape.memory,
-            "fits_one_machine": self.fits_one_machine,
-            "one_machine_cpu": self.one_machine_cpu,
-            "break_even": even,
-            "warnings": list(self.warnings),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """A chosen setting, the others, and what they cost."""
 
@@ -174,21 +141,6 @@ class Plan:
     """What of the texts does not fit the setting, and what to try instead."""
     preset: Preset | None = None
     """The preset that was asked for, and what it stood for."""
-    cluster: ClusterPlan | None = None
-    """The cluster that the plan is for; None: it is for one machine."""
-
-    @property
-    def engine(self) -> str:
-        """Who would do the work."""
-        return LOCAL if self.cluster is None else SPARK
-
-    @property
-    def better_engine(self) -> str:
-        """``local`` where one machine takes the collection, in no more time than the cluster; else ``spark``."""
-        if self.cluster is None or self.chosen.estimate is None or self.chosen.cluster is None:
-            return LOCAL
-        is_faster = self.chosen.estimate.total_seconds <= self.chosen.cluster.seconds.expected
-        return LOCAL if is_faster and self.cluster.fits_one_machine else SPARK
 
     @property
     def recommended(self) -> str:
@@ -215,8 +167,6 @@ class Plan:
             "rules": [rule.as_dict() for rule in self.rules],
             "exact": None if self.exact is None else _plain(self.exact),
             "recommended": self.recommended,
-            "engine": self.engine,
-            "cluster": None if self.cluster is None else {**self.cluster.as_dict(), "better": self.better_engine},
             "arguments": {**self.arguments, "bands": str(self.spec.bands)},
             "threads": self.threads,
             "memory_limit": self.memory_limit,

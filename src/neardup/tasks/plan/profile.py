@@ -62,8 +62,6 @@ class Survey:
     """Distinct texts that are not empty."""
     copies: int = 0
     """Documents that have the text of another one, which stands for them."""
-    copied: int = 0
-    """Texts that these have."""
     copy_pairs: int = 0
     """Pairs of documents of one text; of a text in more documents than the crowd limit those with the first only."""
     id_bytes: int = 0
@@ -172,7 +170,6 @@ def survey(
     several = number[number > 1].astype(np.float64)
     found.distinct = number.size
     found.copies = int((several - 1).sum())
-    found.copied = several.size
     found.copy_pairs = int(np.where(several > spec.crowd, several - 1, several * (several - 1) / 2).sum())
     return found, sampler.sample(distinct, number)
 

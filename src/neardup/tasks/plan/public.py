@@ -12,19 +12,16 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import (
-    LOCAL,
     Bands,
     CandidateShingle,
     InputOptions,
     Normalize,
-    PlannedCluster,
     Preset,
     RunOptions,
     SearchOptions,
     Shingle,
     with_preset,
 )
-from neardup.tasks.plan.cluster import Shape
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 from neardup.watching import watched
@@ -60,9 +57,6 @@ def plan(
     threads: int | None = None,
     block: int | None = None,
     memory: int | str | None = None,
-    engine: str = LOCAL,
-    cores: int | None = None,
-    memory_per_core: int | str | None = None,
     observer: Observer | None = None,
     progress: bool = False,
 ) -> Plan:
@@ -83,17 +77,11 @@ def plan(
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: limit of the run that is planned, and of the plan itself.
-        engine: who would do the work: ``local``, this machine, or ``spark``, a cluster.
-        cores: of all executors of the cluster together.
-        memory_per_core: memory of the executors for each of their cores, of which the JVM takes a part; 4 GB when
-            None. ``threads`` and ``memory`` are those of the driver, and of the one machine that is held beside it.
         observer, progress: as for ``find``.
 
     Returns:
         Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the
-        exact join), ``hints`` (what does not fit) and ``arguments`` (for ``find`` and ``dedup``). For a cluster
-        ``chosen.cluster`` has its costs, and ``cluster`` what one machine takes beside it: ``better_engine``,
-        ``cluster.break_even``, ``cluster.warnings``.
+        exact join), ``hints`` (what does not fit) and ``arguments`` (for ``find`` and ``dedup``).
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -106,7 +94,7 @@ def plan(
     given = locals()
     if rule is not None and bands is not None:
         raise InputError(f"rule is {rule!r} and bands is {str(bands)!r}. Give one of them.")
-    search, run, planned = SearchOptions.of(given), RunOptions.of(given), PlannedCluster.of(given)
+    search, run = SearchOptions.of(given), RunOptions.of(given)
     is_open = rule is None and bands is None
     if rule is not None:
         for_bands = tuning.recall_for_bands(search.recall)
@@ -115,8 +103,6 @@ def plan(
         bands = tuning.choose_bands(at, slots=length, recall=for_bands, rule=rule, weights=weights)
         search = replace(search, slots=length, bands=bands)
     spec = tuning.make_spec(search)
-    if inputs is None and planned.engine != LOCAL:
-        raise InputError("a plan for a cluster is one for a collection. Give inputs, or leave --engine (engine=) out.")
     if inputs is None:
         return replace(make_table(spec, search.recall, weights=weights), preset=search.used_preset)
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
@@ -129,6 +115,5 @@ def plan(
         observer=observer or Silent(),
         open_slots=open_slots,
         weights=weights,
-        shape=None if planned.cores is None else Shape(planned.cores, planned.core_memory),
     )
     return replace(made, preset=search.used_preset)
