@@ -150,8 +150,9 @@ class Run:
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
         path = work_path(self.options, self.reader, self.spill_to)
-        self.reader.check()
         budget = self.reader.budget or Budget.of(self.options.memory_limit)
+        limit_records(self.reader, budget, self.threads)  # the first record that is looked at may be too large
+        self.reader.check()
         ids = self.provenance.ids
         ids.piece_bytes = min(ids.piece_bytes, budget.share(NAMES_PART))
         if workdir is not None:

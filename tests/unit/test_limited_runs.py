@@ -20,7 +20,7 @@ from neardup.engine.space import Budget
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.index.stream.lines import LineReader, chunks
-from neardup.inputs.reader import open_inputs
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, RecordLimit
 from neardup.params import RunOptions
 from neardup.session import Run
@@ -294,3 +294,13 @@ def test_a_bomb_of_three_gigabytes_stays_within_500_mb(tmp_path: Path, name: str
     peak = int(done.stderr.rsplit("peak ", 1)[1])
     assert peak < 520e6, done.stderr
     assert done.returncode == (1 if on_bad == "fail" else 0), done.stderr
+
+
+def test_the_first_look_at_the_inputs_keeps_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads a record of each input, which may have gigabytes."""
+    looked: list[bool] = []
+    monkeypatch.setattr(Reader, "check", lambda self: looked.append(self.options.limit.is_set))
+    neardup.find(["one and two", "one and two!"])
+    neardup.passages(["one and two", "one and two!"])
+    assert len(looked) >= 2
+    assert all(looked)

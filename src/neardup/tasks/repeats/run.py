@@ -130,8 +130,10 @@ class PassageRun:
                 " --against, --ignore and --group-by."
             )
         path = work_path(self.options, self.reader, self.spill_to)
-        self.reader.check()
         budget = self.budget or self._own_budget()
+        if self.budget is None:
+            limit_records(self.reader, budget, self.options.workers)
+        self.reader.check()
         is_lasting = workdir is not None and self.is_resumable
         self.space = Space(budget, path, self.identity, at_once=is_lasting, resume=resume)
         self.space.lasting["stamps"] = compare_stamps(self.stamps, self.space.state.get("stamps", {}))
