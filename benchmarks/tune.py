@@ -33,6 +33,7 @@ import numpy as np
 
 import labels_data as data
 from labels_data import Collection
+from labels_repeated import repeated
 from labels_score import judged
 from neardup.engine.observe import Silent
 from neardup.inputs.names import Provenance
@@ -310,6 +311,7 @@ def main() -> None:
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     collections = [*data.human(args.folder), *data.scanned(args.folder), *data.unsegmented(args.folder)]
+    collections += repeated(args.folder)
     collections += [data.releases(name, Path(old), Path(new)) for name, old, new in args.code]
     collections = [each for each in collections if not args.names or each.name in args.names]
     if args.leave_out:
