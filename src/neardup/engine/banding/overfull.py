@@ -92,8 +92,8 @@ class OverfullJoin(ExactJoin):
 
     def count(self, candidates_met: int, overlaps_counted: int) -> None:
         super().count(candidates_met, overlaps_counted)
-        self._spent += candidates_met // MET_PER_COMPARED + overlaps_counted
-        if self._spent > self.rows.size * self.collection.spec.crowd // 2:
+        self._spent += candidates_met + MET_PER_COMPARED * overlaps_counted
+        if self._spent > MET_PER_COMPARED * self.rows.size * self.collection.spec.crowd // 2:
             raise _TooManyError
 
     def keep(self, **done: Any) -> None:
