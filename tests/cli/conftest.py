@@ -155,7 +155,7 @@ def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture(autouse=True)
-def every_hint_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def every_hint_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run each command that a hint printed in a test, in the folder of that test: none may be refused or fail."""
     printed: dict[str, Path] = {}
     written = forms.try_instead

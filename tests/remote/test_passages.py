@@ -62,13 +62,13 @@ def test_an_object_that_changed_is_refused_and_nothing_is_written(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = bucket.put("in.jsonl", some("a"))
-    texts_of = DecidedCuts.texts_of
+    documents_of = DecidedCuts.documents_of
 
     def change(self: DecidedCuts, source: str) -> object:
         bucket.put("in.jsonl", some("a").replace(b"The story", b"Changed is"))
-        return texts_of(self, source)
+        return documents_of(self, source)
 
-    monkeypatch.setattr(DecidedCuts, "texts_of", change)
+    monkeypatch.setattr(DecidedCuts, "documents_of", change)
     done = passages(address, "-o", f"s3://{bucket.name}/out.jsonl")
     assert done.exit_code == 1
     assert "was changed since it was read" in " ".join(done.stderr.split())

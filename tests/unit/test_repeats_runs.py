@@ -228,8 +228,8 @@ def test_the_span_table_has_the_columns_and_places_of_other_passages() -> None:
 
 def test_a_cut_takes_the_line_and_leaves_no_pile_of_empty_ones() -> None:
     found = neardup.passages(EXAMPLE, unit="line")
-    assert found.cut()["text"].to_pylist() == [EXAMPLE[0], "home\r\n\r\nThe harvest came.\r\n", ""]
-    assert found.cut("none")["text"].to_pylist() == [
+    assert found.cut(min_left=0)["text"].to_pylist() == [EXAMPLE[0], "home\r\n\r\nThe harvest came.\r\n", ""]
+    assert found.cut("none", min_left=0)["text"].to_pylist() == [
         "Home\n\nThe bridge is closed.",
         "home\r\n\r\nThe harvest came.\r\n",
         "",
@@ -289,7 +289,7 @@ def test_the_policies_go_by_units_as_by_bytes() -> None:
     for policy in POLICIES:
         blobs = [text.replace("\n", "").encode() for text in texts]
         wanted = [blob.decode() for blob in plain.left_by(blobs, 2, policy)]
-        assert [text.replace("\n", "") for text in found.cut(policy)["text"].to_pylist()] == wanted
+        assert [text.replace("\n", "") for text in found.cut(policy, min_left=0)["text"].to_pylist()] == wanted
 
 
 @pytest.mark.parametrize("unit", ["line", "sentence", "paragraph"])
@@ -397,5 +397,5 @@ def test_the_presets_do_what_the_pipelines_did() -> None:
     assert neardup.passages(texts, preset="c4").cut()["text"].to_pylist() == [texts[0], "Zero. Five.", texts[2]]
     lines = ["A line\nPage 1", "a LINE\npage 2", "Rest"]
     assert neardup.passages(lines, preset="c4-lines").cut()["text"].to_pylist() == [lines[0], "page 2", "Rest"]
-    assert neardup.passages(lines, preset="ccnet").cut()["text"].to_pylist() == ["", "", "Rest"]
+    assert neardup.passages(lines, preset="ccnet").cut(min_left=0)["text"].to_pylist() == ["", "", "Rest"]
     assert neardup.passages(lines, preset="ccnet", normalize="none").summary.spans == 0
