@@ -1,24 +1,18 @@
-"""JSON Schema of answers, of the config file and of specs: real ones are valid, and what is not told of is refused."""
+"""JSON Schemas of answers and of specs: real ones are valid, and a field that they do not name is refused."""
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from jsonschema import Draft202012Validator
-from tests.cli.test_config import COMMANDS, parsed, run, text_of, words_for
-
-from neardup.cli import main
-from neardup.cli.answers import answer_schemas, spec_schema
-from neardup.cli.config_schema import config_schema
+from tests.cli.answers import answer_schemas, spec_schema
+from tests.cli.test_config import COMMANDS, run
 
 SCHEMAS = answer_schemas()
-CONFIG = config_schema(main)
 
 
 @pytest.fixture(scope="module")
@@ -135,13 +129,10 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-@pytest.mark.parametrize("name", [*SCHEMAS, "config", "spec"])
-def test_each_schema_is_one_is_printed_and_leaves_no_object_open(name: str) -> None:
-    done = run("schema", *name.split())
-    assert done.exit_code == 0
-    schema = json.loads(done.stdout)
+@pytest.mark.parametrize("name", [*SCHEMAS, "spec"])
+def test_each_schema_is_one_and_leaves_no_object_open(name: str) -> None:
+    schema = spec_schema() if name == "spec" else SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     is_open = [each for each in objects(schema) if "additionalProperties" not in each]
     assert not is_open
 
@@ -169,50 +160,3 @@ def test_real_answers_are_valid(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(specs) > 5
     for path in specs:
         assert not faults(spec_schema(), json.loads(path.read_text())), path.name
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_option_in_a_file_is_valid(words: tuple[str, ...]) -> None:
-    command = COMMANDS[words]
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    given = [word for param in options if param.name not in ("config", "resume") for word in words_for(param)]
-    values = (
-        ["bash"] if words == ("completion",) else ["a"] * sum(abs(p.nargs) for p in command.params if p not in options)
-    )
-    typed = parsed(words, [*given, "--", *values])
-    file = tomllib.loads(text_of(words, typed))
-    assert not faults(CONFIG, file)
-    for word in words:
-        file = file[word]
-    with_underscores = {key.replace("-", "_"): value for key, value in file.items()}
-    assert not faults(CONFIG, with_underscores)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "treshold = 0.5",
-        "quiet = 1",
-        'link = "chain"',
-        "[fnd]",
-        "[dedup]\nexact = 3",
-        "[index.biuld]",
-        "config = 'x.toml'",
-        "threshold = [1]",
-    ],
-)
-def test_what_is_wrong_in_a_file_is_no_valid_one(text: str) -> None:
-    assert faults(CONFIG, tomllib.loads(text))
-
-
-@pytest.mark.parametrize(
-    "text", ["exact = true", 'exact = "auto"', 'normalize = ["nfc"]', "with_text = 4", 'on-bad = "skip"']
-)
-def test_what_config_md_says_is_valid(text: str) -> None:
-    assert not faults(CONFIG, tomllib.loads(text))
-
-
-def test_names_are_listed_and_a_wrong_one_is_told() -> None:
-    assert run("schema").stdout.split("\n") == [*SCHEMAS, "config", "spec", ""]
-    done = run("schema", "fnid")
-    assert (done.exit_code, "Did you mean 'find'?" in done.stderr) == (2, True)

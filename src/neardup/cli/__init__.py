@@ -45,7 +45,6 @@ _COMMANDS = {
     "passages": ("neardup.cli.passages", "Find passages that stand at several places, and cut the copies."),
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
     "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),
-    "schema": ("neardup.cli.schema", "Print the JSON Schema of answers, of the config file and of specs."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
     "tune": ("neardup.cli.tune", "Find settings by asking which pairs are duplicates."),
     "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),

@@ -1,18 +1,15 @@
-"""JSON Schema (draft 2020-12) of dataclasses: types become types, and what stands below a field its description.
+"""JSON Schema (draft 2020-12) of dataclasses: types become types.
 
 Only what our answers are made of is known here; of which dataclasses they are made is in ``answers``.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
-from textwrap import dedent
 from typing import Any
 
 from neardup.params import Bands, CandidateShingle, Normalize, Shingle, Spec
@@ -119,28 +116,10 @@ class Shapes:
         return maybe(shapes[0]) if len(inner) == 2 and inner[1] is type(None) else either(*shapes)
 
     def fields(self, kind: type, *only: str, but: Sequence[str] = ()) -> dict[str, Schema]:
-        """The fields of a dataclass by name, all but some of them, with what the class says of each."""
+        """The fields of a dataclass by name, all but some of them."""
         hints = typing.get_type_hints(kind)
-        told = _told(kind)
         names = only or [each.name for each in fields(kind)]
-        return {name: {**self.of(hints[name]), **told.get(name, {})} for name in names if name not in but}
-
-
-@cache
-def _told(kind: type) -> dict[str, Schema]:
-    """The descriptions of the fields of a class: the texts below them, of those that it inherits too."""
-    found: dict[str, Schema] = {}
-    for each in reversed(kind.__mro__[:-1]):
-        if not is_dataclass(each):
-            continue
-        body = ast.parse(dedent(inspect.getsource(each))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for field, below in zip(body.body, body.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                text = below.value if isinstance(below, ast.Expr) else None
-                if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    found[field.target.id] = {"description": " ".join(text.value.replace("``", "").split())}
-    return found
+        return {name: self.of(hints[name]) for name in names if name not in but}
 
 
 def _first_line(kind: type) -> str:

@@ -1,13 +1,13 @@
 """What each command prints with ``--json``, as JSON Schema: made of the dataclasses whose fields it prints.
 
-Tests hold real answers of every command against these, and no field may be there that is not told of.
+Tests hold real answers of every command against these, and a field that they do not name is a fault.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from neardup.cli.schemas import (
+from tests.cli.schemas import (
     DRAFT,
     FLAG,
     ID,
