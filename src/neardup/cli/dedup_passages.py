@@ -29,9 +29,9 @@ asked = options.together(
     click.option(
         "--passages",
         type=click.Choice(POLICIES),
-        help="Then cut the passages that repeat inside the documents that stay, as neardup passages --cut does. first:"
-        " each still stands whole at its first place. none: cut them everywhere first, and compare what is left."
-        " Documents of --protect take no part.  [default: texts stay as they are]",
+        help="Also cut the passages that repeat inside documents, as neardup passages --cut does. first: of the"
+        " documents that stay; each passage is left whole at its first place. none: cut them everywhere first, and"
+        " compare what is left. Documents of --protect take no part.  [default: texts stay as they are]",
     ),
     click.option(
         "--min-bytes",
