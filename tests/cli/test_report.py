@@ -202,8 +202,8 @@ def plagiarism(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> R
 
 @pytest.mark.shared_data
 def test_plagiarised_answers_stand_beside_what_they_were_copied_from(shared_data: Path, plagiarism: Read) -> None:
-    names, texts = documents(shared_data, "clough_stevenson")
-    true = {pair: j for pair, j in word_pairs(shared_data, "clough_stevenson").items() if j >= 0.5}
+    names, texts = documents("clough_stevenson")
+    true = {pair: j for pair, j in word_pairs("clough_stevenson").items() if j >= 0.5}
     assert plagiarism.meta["counts"] == {**plagiarism.meta["counts"], "documents": 100, "pairs": len(true)}
     of = dict(zip(names, texts, strict=True))
     shown = set()
