@@ -169,18 +169,24 @@ def test_the_summary_says_what_was_removed_and_what_was_cut(tmp_path: Path, monk
     assert len(Path("cuts.csv").read_text().splitlines()) == 1 + cut["documents"]
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
-    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def run_whole(policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run a command whole in the folder "plain", go to the folder "stopped", and return the words of the command."""
     (tmp_path / "in.jsonl").write_bytes(jsonl(some_rows(2)))
     words = ["dedup", "../in.jsonl", "-o", "clean.jsonl", "--removed", "removed.csv", "--cuts", "cuts.csv"]
-    words += ["--passages", POLICY, *CUT, *NEAR, "--on-bad", "skip"]
+    words += ["--passages", policy, *CUT, *NEAR, "--on-bad", "skip"]
     for name in ("plain", "stopped"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / "plain")
     run(*words)
     monkeypatch.chdir(tmp_path / "stopped")
+    return words
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = run_whole(POLICY, tmp_path, monkeypatch)
     with monkeypatch.context() as patched:
         stop_behind(stage, patched)
         run(*words, "--workdir", "work", code=1)
@@ -202,14 +208,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bytes(
 def test_a_run_that_cuts_first_goes_on_to_the_same_bytes(
     stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "in.jsonl").write_bytes(jsonl(some_rows(2)))
-    words = ["dedup", "../in.jsonl", "-o", "clean.jsonl", "--removed", "removed.csv", "--cuts", "cuts.csv"]
-    words += ["--passages", "none", *CUT, *NEAR, "--on-bad", "skip"]
-    for name in ("plain", "stopped"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "plain")
-    run(*words)
-    monkeypatch.chdir(tmp_path / "stopped")
+    words = run_whole("none", tmp_path, monkeypatch)
     with monkeypatch.context() as patched:
         if stage == "search":
             patched.setattr(cleaning_run, "choose", lambda *_: 1 / 0)

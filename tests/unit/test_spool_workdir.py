@@ -217,6 +217,7 @@ def test_a_folder_that_somebody_deleted_is_removed_without_an_error(path):
     workdir = Workdir.create(path, IDENTITY)
     shutil.rmtree(path)
     workdir.remove()
+    assert not path.exists()
 
 
 def test_a_file_in_place_of_the_folder_and_a_missing_parent_are_refused(tmp_path):

@@ -36,9 +36,9 @@ COMPARED_BYTES = 64
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
 TEXTS_PART = 0.1
-"""Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
+"""The share of the memory for data of texts that are read together: a text takes an eighth of its set."""
 MOST_TEXTS = 24 << 20
-"""Bytes of them that are enough, whatever the limit is."""
+"""The most bytes of texts that are read together, whatever the limit is."""
 MOST_SPOOLED = 128 << 20
 """And where columns of the collection are on disk: most of them are passed over each time."""
 SCREENED = 1 << 16

@@ -29,9 +29,9 @@ from neardup.types import F64, I32, I64, Mask
 SHARE = 0.1
 """The share of the memory for data that the indexed sets may take; the pairs may take as much."""
 SAMPLE = 64
-"""One document of this many may lead a crowd ..."""
+"""Of this many documents, one is chosen that may lead a crowd."""
 LEAST_SAMPLE = 128
-"""... and at least this many documents."""
+"""The fewest documents that are chosen to lead crowds, however few there are in all."""
 MET_PER_COMPARED = 64
 """Candidates that are met for the cost of comparing one."""
 
@@ -84,7 +84,7 @@ class OverfullJoin(ExactJoin):
         return False
 
     def pieces(self) -> Iterator[tuple[I64, I64, F64, Mask]]:
-        """The pairs, their similarities, and which of them are those of a new leader and its members."""
+        """Yield the pairs, their similarities, and whether each is a pair of a new leader and a member of its crowd."""
         crowd = self.found.crowd
         for piece in self.found.pairs.pieces():
             is_inside = (crowd[piece.left] >= 0) & (crowd[piece.left] == crowd[piece.right])

@@ -132,9 +132,9 @@ class JoinWork:
         self._buffers = Buffers(np.uint64)
 
     def run(self) -> Join:
-        """All pairs, or the rest of them, where a run was interrupted.
+        """Find all pairs, or the rest of them if the run was interrupted.
 
-        Raises TooLargeError where two documents do not fit into memory together.
+        Raises TooLargeError if two documents do not fit into memory together.
         """
         state = self.space.state
         if "verified" in state:

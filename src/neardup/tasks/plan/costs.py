@@ -20,7 +20,7 @@ from neardup.types import F64
 PROGRAM_BYTES = 215_000_000
 """Resident memory of a run over a hundred documents."""
 START_SECONDS = 0.7
-"""Interpreter, libraries, loading of compiled kernels: a run over a hundred documents takes as long."""
+"""CPU seconds to start Python, import libraries and load compiled kernels: those of a run over a hundred documents."""
 COPY_SECONDS = 0.35e-6
 """Finding exact copies, a document."""
 COMPARE_SECONDS, SLOT_SECONDS = 60e-9, 0.12e-9

@@ -174,7 +174,7 @@ class Dialogue:
         self._refit()
 
     def answered(self) -> tuple[I64, Mask]:
-        """The pairs of the work sample that were answered, and the answers."""
+        """Return the pairs of the work sample that have an answer, and the answers."""
         told = [each for each in self.history if each.answer is not None]
         pairs = np.array([each.pair for each in told], dtype=np.int64)
         return pairs, np.array([each.answer for each in told], dtype=np.bool_)
