@@ -1,4 +1,4 @@
-"""Choosing what the options of a search leave open: slots, bands, the estimate filter, and the spec made of them.
+"""Choosing what the options of a search leave open: slots, bands, estimate filter, screen, and the spec made of them.
 
 Pure functions of numbers; which setting is cheapest on a collection is for ``tasks.plan`` to say. The rules of the
 literature for bands centre the S-curve on the threshold, so that a good part of the pairs *at* it is missed; they are
@@ -27,6 +27,7 @@ from neardup.params import (
     CandidateShingle,
     Normalize,
     Overlap,
+    Screen,
     SearchOptions,
     Shingle,
     Spec,
@@ -35,6 +36,7 @@ from neardup.params import (
     check_slots,
     check_threshold,
 )
+from neardup.screening import choose_screen, screen_loss
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +48,9 @@ BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
 """What neardup uses, and four of the literature that centre the curve on the threshold."""
 DEFAULT_SLOTS = 128
 FILTER_SHARE = 0.02
-"""Share of the misses allowed by the recall target that the estimate filter may use up."""
+"""Share of the misses allowed by the recall target that the estimate filter may use up ..."""
+SCREEN_SHARE = 0.1
+"""... and the screen of candidate pairs."""
 MOST_NODES = 257
 """Points of a quadrature, at most."""
 CANDIDATE_SLOTS = 512
@@ -94,10 +98,18 @@ def filter_loss(threshold: float, slots: int, min_matches: int) -> float:
     return next(itertools.islice(match_tail(threshold, slots), min(min_matches, slots), None))
 
 
-def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: int) -> float:
-    """Probability that a pair at the threshold is found: bands, less what the estimate filter may lose."""
+def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: int, screen: Screen) -> float:
+    """Probability that a pair at the threshold is found: by the bands, less what may be lost afterwards.
+
+    A pair is lost in the estimate filter if it meets in a large bucket, else in the screen; the sum bounds both.
+    """
     found = s_curve(threshold, bands.bands, bands.rows)
-    return max(0.0, found - filter_loss(threshold, slots, min_matches))
+    return max(0.0, found - filter_loss(threshold, slots, min_matches) - screen_loss(threshold, bands, screen))
+
+
+def screen_for(threshold: float, bands: Bands, *, slots: int, recall: float) -> Screen:
+    """Choose the screen of a run within its share of the recall budget."""
+    return choose_screen(threshold, bands, slots=slots, loss=SCREEN_SHARE * (1.0 - recall))
 
 
 @hinted
@@ -266,8 +278,8 @@ def quadrature(points: int) -> tuple[F64, F64]:
 
 
 def recall_for_bands(recall: float) -> float:
-    """What the bands must reach so that ``recall`` is kept when the estimate filter has used up its share."""
-    return recall + FILTER_SHARE * (1.0 - recall)
+    """What the bands must reach so that ``recall`` is kept when filter and screen have used up their shares."""
+    return recall + (FILTER_SHARE + SCREEN_SHARE) * (1.0 - recall)
 
 
 def choose_slots(threshold: float, recall: float) -> int:
@@ -408,15 +420,16 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
         if s_curve(threshold, slots, 1) < for_bands:
             choose_bands(threshold, slots=slots, recall=target)  # says what the best is
             raise InputError(
-                f"{slots} slots reach recall {target} only just, with nothing left for the estimate filter. "
+                f"{slots} slots reach recall {target} only just, with nothing left for filter and screen. "
                 "Give more slots or a lower recall."
             )
         shape = choose_bands(threshold, slots=slots, recall=for_bands)
     matches = choose_min_matches(threshold, slots=slots, recall=target)
-    promised = promised_recall(threshold, shape, slots=slots, min_matches=matches) if candidates_by is None else None
+    screen = screen_for(threshold, shape, slots=slots, recall=target)
+    promised = promised_recall(threshold, shape, slots=slots, min_matches=matches, screen=screen)
     spec = Spec(
         threshold=options.threshold,
-        recall=promised,
+        recall=promised if candidates_by is None else None,
         shingle=shingle,
         normalize=Normalize.parse(options.normalize),
         sketch=options.sketch,
@@ -429,6 +442,7 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
         measure=options.measure,
         verify=options.verify,
         candidates_by=candidates_by,
+        screen=screen,
     )
     return as_exact(spec) if is_exact else spec
 
@@ -453,4 +467,4 @@ def make_overlap_spec(rule: Overlap, options: SearchOptions) -> Spec:
 def as_exact(spec: Spec) -> Spec:
     """The same run by the exact join."""
     joined = replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
-    return replace(joined, candidates_by=None)
+    return replace(joined, candidates_by=None, screen=None)

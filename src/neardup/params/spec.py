@@ -15,7 +15,7 @@ from typing import Any
 from neardup.errors import InputError, did_you_mean
 from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY, check_threshold
 
-__all__ = ["SPEC_VERSION", "Bands", "CandidateShingle", "Keep", "Normalize", "Shingle", "Spec"]
+__all__ = ["SPEC_VERSION", "Bands", "CandidateShingle", "Keep", "Normalize", "Screen", "Shingle", "Spec"]
 
 SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
@@ -215,6 +215,25 @@ class Bands:
 
 
 @dataclass(frozen=True, slots=True)
+class Screen:
+    """Which candidate pairs are worth an exact check: those whose signatures agree in enough of their lowest bits."""
+
+    fields: int
+    """Slots of the signature, the first ones, of which bits are kept."""
+    width: int
+    """Bits of each, the lowest."""
+    least: int
+    """Fields in which a pair must agree."""
+    least_alone: int
+    """Fields in which a pair that meets in one band only must agree."""
+
+    @property
+    def words(self) -> int:
+        """Words of 64 bits for each document."""
+        return -(-self.fields * self.width // 64)
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """All that decides which pairs are found. Two artefacts with the same ``id`` may be compared."""
 
@@ -242,6 +261,8 @@ class Spec:
     """The rule of n-gram overlap, where the measure is one: see ``Overlap``."""
     candidates_by: CandidateShingle | None = None
     """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
+    screen: Screen | None = None
+    """Of candidate pairs; None where there are no bands. What it may lose is inside the recall promise."""
 
     def __repr__(self) -> str:
         found = f"slots {self.slots}, bands {self.bands}" if self.slots else "no bands"
@@ -282,6 +303,8 @@ class Spec:
         )
         if "candidates_by" in plain:
             plain["candidates_by"] = CandidateShingle.parse(plain["candidates_by"])
+        if "screen" in plain:
+            plain["screen"] = Screen(**plain["screen"])
         spec = cls(**plain)
         if spec.id != stored["id"]:
             raise ValueError("its id is another spec's")
@@ -302,6 +325,7 @@ class Spec:
             "verify": DEFAULT_VERIFY,
             "overlap": "",
             "candidates_by": None,
+            "screen": None,
         }
         plain = asdict(self)
         if not self.normalize.digits:

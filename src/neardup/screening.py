@@ -1,0 +1,128 @@
+"""The screen of candidate pairs: a few bits of each signature slot, compared where two documents meet in a bucket.
+
+Keeping the lowest bits of MinHash values is b-bit minwise hashing (P. Li, C. König, "b-Bit Minwise Hashing", WWW 2010):
+two slots that agree agree in their bits, and two that differ agree in w bits with probability 2**-w. So a field of w
+bits agrees with probability t + (1 - t) / 2**w for a pair of similarity t, and fields of unrelated documents with 2**-w.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from neardup.params import Bands, Screen
+
+if TYPE_CHECKING:
+    from neardup.types import F64
+
+WORDS = (2, 4, 8)
+"""Words of 64 bits that a document may take, the fewest first: beside its keys, of 5 bytes a band, they are little."""
+WIDTHS = (1, 2, 4, 8)
+"""Bits of a field, the lowest of a slot."""
+STRANGERS = 1 / 3
+"""Part of the threshold at which pairs should be screened out: two documents that share a half are as similar."""
+MOST_STRANGERS = 0.01
+"""Share of the candidate pairs of that similarity up to which more bits are not worth their memory."""
+
+
+def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> tuple[F64, F64]:
+    """Return how likely a pair becomes a candidate and agrees in j of its fields, for every j.
+
+    Two arrays, float64[fields + 1]: of meeting in exactly one band, and of meeting in several. They sum up to the
+    S-curve. Slots of the pair agree independently, each with probability ``similarity``. The first ``fields`` slots have
+    a field of ``width`` bits.
+
+    The number of agreeing fields is not independent of the number of bands: a pair that meets only once has fewer equal
+    slots than others. So the distribution is computed band by band, as polynomials in z whose coefficient of z**j
+    belongs to j agreeing fields. A slot with a field gives q z + 1 - q, with q = t + (1 - t) / 2**width. A band of r
+    slots with k fields agrees as a whole with t**r z**k, and otherwise leaves (q z + 1 - q)**k - t**r z**k. Slots
+    outside of the bands give their fields alone.
+    """
+    import numpy as np
+
+    agree = similarity + (1.0 - similarity) * 2.0**-width
+    field = np.array([1.0 - agree, agree])
+    whole = similarity**bands.rows
+
+    def spoilt(k: int) -> F64:
+        """Give the polynomial of a band with k fields that does not agree as a whole."""
+        found = np.ones(1)
+        for _ in range(k):
+            found = np.convolve(found, field)
+        found[k] = max(0.0, found[k] - whole)
+        return found
+
+    of_whole_band = spoilt(min(bands.rows, fields))
+    none, one, several = np.ones(1), np.zeros(1), np.zeros(1)
+    for band in range(bands.bands):
+        k = min(max(fields - band * bands.rows, 0), bands.rows)
+        apart = of_whole_band if k == min(bands.rows, fields) else spoilt(k)
+        met = np.zeros(k + 1)
+        met[k] = whole
+        several = np.convolve(several, apart + met) + np.convolve(one, met)
+        one = np.convolve(one, apart) + np.convolve(none, met)
+        none = np.convolve(none, apart)
+    beside = np.ones(1)
+    for _ in range(fields - bands.slots):
+        beside = np.convolve(beside, field)
+    return np.convolve(one, beside), np.convolve(several, beside)
+
+
+@lru_cache(maxsize=256)
+def choose_screen(threshold: float, bands: Bands, *, slots: int, loss: float) -> Screen:
+    """Choose the fields of a screen, and how many of them must agree, so that it loses little at the threshold.
+
+    A candidate pair passes if it agrees in at least m fields, and in at least m' >= m if it meets in one band only. A
+    pair *at* the threshold is a candidate and does not pass with the probability that ``field_chances`` sum up to: both
+    below m, and those of one band from m to m'. Divided by the S-curve this is the share of such candidates that are
+    lost. Pairs above the threshold agree in more fields and meet in more bands, so that they lose less; pairs of equal
+    signatures always pass. Of all m and m' that lose ``loss`` at most, those are taken that let the fewest candidate
+    pairs of a third of the threshold pass. The fields take the fewest words for which at most MOST_STRANGERS of these
+    do. If no number of words is enough, those are taken with which the fewest do.
+
+    At 0.8 with 21x6 bands and a loss of 0.001 these are one bit of each of 128 slots.
+
+    >>> choose_screen(0.8, Bands(21, 6), slots=128, loss=0.001)
+    Screen(fields=128, width=1, least=103, least_alone=106)
+    """
+    best: tuple[float, Screen] | None = None
+    for words in WORDS:
+        of_words = []
+        for width in WIDTHS:
+            fields = min(slots, 64 * words // width)
+            if words == WORDS[0] or fields * width > 32 * words:  # else fewer words hold as many
+                of_words.append(_best(threshold, bands, fields, width, loss))
+        best = min([*([best] if best else []), *of_words], key=lambda found: found[0])
+        if best[0] <= MOST_STRANGERS:
+            break
+    assert best is not None
+    return best[1]
+
+
+def _best(threshold: float, bands: Bands, fields: int, width: int, loss: float) -> tuple[float, Screen]:
+    """The strictest screen of some fields within the loss, and the share of strangers that it lets pass."""
+    import numpy as np
+
+    lost_alone, lost = (_below(chances) for chances in field_chances(threshold, bands, fields, width))
+    one, several = (_below(chances) for chances in field_chances(STRANGERS * threshold, bands, fields, width))
+    allowed = loss * (lost[-1] + lost_alone[-1])
+    best, passing = Screen(fields, width, 0, 0), np.inf
+    for least in range(min(fields, int(np.searchsorted(lost + lost_alone, allowed, side="right")) - 1) + 1):
+        alone = min(fields, int(np.searchsorted(lost_alone, allowed - lost[least], side="right")) - 1)
+        passes = (several[-1] - several[least] + one[-1] - one[alone]) / max(one[-1] + several[-1], 1e-300)
+        if passes < passing:
+            best, passing = Screen(fields, width, least, alone), passes
+    return float(passing), best
+
+
+def _below(chances: F64) -> F64:
+    """Sums of the values before each place, and of all."""
+    import numpy as np
+
+    return np.concatenate(([0.0], np.cumsum(chances)))
+
+
+def screen_loss(similarity: float, bands: Bands, screen: Screen) -> float:
+    """Probability that a pair of some similarity meets in a band and is screened out."""
+    one, several = field_chances(similarity, bands, screen.fields, screen.width)
+    return float(several[: screen.least].sum() + one[: screen.least_alone].sum())
