@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from neardup.params import CONTAINMENT, TEXT
 from neardup.spool import Texts
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
-from neardup.stages.verify import Chunk, numbered
-from neardup.types import F64, I64, U32, Documents, Mask, PaddedSets
+from neardup.stages.verify import Chunk
+from neardup.types import F64, I64, Documents, PaddedSets
 
 CHUNK_SHINGLES = 2_000_000
 """Shingles held at a time for each thread, unless the budget has room for fewer: 16 MB of sets."""
@@ -41,8 +40,6 @@ MOST_TEXTS = 24 << 20
 """The most bytes of texts that are read together, whatever the limit is."""
 MOST_SPOOLED = 128 << 20
 """And where columns of the collection are on disk: most of them are passed over each time."""
-SCREENED = 1 << 16
-"""Pairs whose signatures, where both are held, are looked at together."""
 FEW_TEXTS = 1 << 12
 """Texts that the calling thread asks for by itself."""
 PIECES = 4
@@ -87,28 +84,6 @@ class Buffers:
     def clear(self) -> None:
         """Give up the memory of those that are not in use."""
         self._spare.clear()
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """What is known of candidate pairs before they are checked, and who decides by their signatures which are."""
-
-    keep: Callable[[U32, I64, I64, I64, Mask, Mask], Mask]
-    """(signatures, left and right as places in them, tag, is_inside, is_apart): bool[m], which to check."""
-    tag: I64
-    """0: to be checked as it is, unless it is inside a crowd."""
-    is_inside: Mask
-    """Whether both documents stand in one crowd."""
-    is_apart: Mask
-    """Whether both were told apart in a hot bucket."""
-
-    def of(self, pairs: I64 | Mask) -> Screen:
-        """That of some of the pairs."""
-        return Screen(self.keep, self.tag[pairs], self.is_inside[pairs], self.is_apart[pairs])
-
-    def passes(self, values: U32, left: I64, right: I64) -> Mask:
-        """Which of the pairs to check, by signatures; ``left`` and ``right`` are places in ``values``."""
-        return self.keep(values, left, right, self.tag, self.is_inside, self.is_apart)
 
 
 @contextmanager
@@ -171,34 +146,22 @@ class Checker:
         """Held while texts are compared that have more than the share of a thread."""
 
     def __call__(
-        self,
-        left: I64,
-        right: I64,
-        threshold: float,
-        *,
-        screen: Screen | None = None,
-        observer: Observer | None = None,
+        self, left: I64, right: I64, threshold: float, *, texts: Texts | None = None, observer: Observer | None = None
     ) -> F64:
         """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
 
-        With ``screen`` also -1 of those pairs that it leaves out. The result does not depend on threads or chunks.
-        ``checked`` counts the pairs that are held against a threshold; those of which only the similarity is asked for
-        (a threshold of 0) are not counted.
+        ``texts`` stand for those of the collection where they lie in a better order. The result does not depend on
+        them, nor on threads or chunks. ``checked`` counts the pairs that are held against a threshold, but not those of
+        which only the similarity is asked for (a threshold of 0).
         """
         similarity = np.full(left.size, -1.0)
         step = pairs_at_once(self.collection.space)
         for i in range(0, left.size, step):
             self._chunk = self._chunk_now()
-            some = np.arange(i, min(i + step, left.size))
-            of = screen and screen.of(some)
-            if of is not None:
-                alive, tag = self._screened_by_held(left[some], right[some], of)
-                if observer is not None:
-                    observer.advance(int(np.count_nonzero(~alive)))
-                some, of = some[alive], replace(of, tag=tag).of(alive)
-            for chunk, found, checked in self._checked(left[some], right[some], threshold, of):
-                similarity[some[chunk.pairs]] = found
-                self.checked += checked if threshold > 0 else 0
+            some = slice(i, i + step)
+            for chunk, found in self._checked(left[some], right[some], threshold, texts or self.collection.texts):
+                similarity[i + chunk.pairs] = found
+                self.checked += chunk.pairs.size if threshold > 0 else 0
                 if observer is not None:
                     observer.advance(chunk.pairs.size)
         return similarity
@@ -211,73 +174,14 @@ class Checker:
         """Give up the memory that is kept for the next chunk."""
         self._buffers.clear()
 
-    def _screened_by_held(self, left: I64, right: I64, screen: Screen) -> tuple[Mask, I64]:
-        """Pairs that are not dropped by signatures that are held, and their tags: 0 where the screen was passed."""
-        alive, tag = np.ones(left.size, dtype=np.bool_), screen.tag.copy()
-        signatures = self.collection.values
-        if signatures.nbytes == 0:
-            return alive, tag
-
-        def look(first: int) -> None:
-            some = np.arange(first, min(first + SCREENED, left.size))
-            some = some[tag[some] > 0]
-            if not some.size:
-                return
-            docs, a, b = numbered(left[some], right[some])
-            values = np.empty((docs.size, signatures.slots), dtype=np.uint32)
-            unknown = signatures.put_held(docs, values)
-            told = np.flatnonzero(~(unknown[a] | unknown[b]))
-            at = some[told]
-            alive[at] = screen.of(at).passes(values, a[told], b[told])
-            tag[at] = 0
-
-        for _ in in_order(look, range(0, left.size, SCREENED), threads=self.threads):
-            pass
-        return alive, tag
-
-    def _checked(
-        self, left: I64, right: I64, threshold: float, screen: Screen | None
-    ) -> Iterator[tuple[Chunk, F64, int]]:
+    def _checked(self, left: I64, right: I64, threshold: float, texts: Texts) -> Iterator[tuple[Chunk, F64]]:
         counts, lengths = self.collection.counts.take, self.collection.texts.lengths
-        beside = 0 if screen is None else self.collection.values.slots // 2  # signatures, of half a shingle a slot
-        parts = verify_stage.chunks(left, right, counts, lengths, budget=self._chunk, beside=beside)
-        for chunks in self._together(parts):
+        for chunks in self._together(verify_stage.chunks(left, right, counts, lengths, budget=self._chunk)):
             rows = chunks[0].docs if len(chunks) == 1 else distinct(np.concatenate([chunk.docs for chunk in chunks]))
-            texts = _Loaded(self.collection.texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
+            loaded = _Loaded(texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
             for chunk in chunks:
-                if screen is None:
-                    yield chunk, self._check_chunk(chunk, texts, threshold), chunk.pairs.size
-                    continue
-                similarity = np.full(chunk.pairs.size, -1.0)
-                some = np.flatnonzero(self._screened(chunk, texts, screen.of(chunk.pairs)))
-                if some.size:
-                    similarity[some] = self._check_chunk(chunk.of(some), texts, threshold)
-                yield chunk, similarity, some.size
-            del texts  # before the next are read
-
-    def _screened(self, chunk: Chunk, texts: _Loaded, screen: Screen) -> Mask:
-        """bool[m]: which pairs of a chunk pass the screen."""
-        keep = ~screen.is_inside
-        told = np.flatnonzero(screen.tag)
-        if not told.size:
-            return keep
-        part = chunk.of(told)
-        signatures = self.collection.values
-        values = np.empty((part.docs.size, signatures.slots), dtype=np.uint32)
-        unknown = np.flatnonzero(signatures.put_held(part.docs, values))
-
-        def make(some: slice) -> None:
-            at = unknown[some]
-            for documents, local, run in texts.parts(part.docs[at]):
-                values[at[run]] = signatures.make(documents, local)
-
-        threads = self.threads if unknown.size >= FEW_TEXTS else 1
-        step = max(1, -(-unknown.size // (PIECES * threads)))
-        runs = (slice(first, first + step) for first in range(0, unknown.size, step))
-        for _ in in_order(make, runs, threads=threads):
-            pass
-        keep[told] = screen.of(told).passes(values, part.left, part.right)
-        return keep
+                yield chunk, self._check_chunk(chunk, loaded, threshold)
+            del loaded  # before the next are read
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
         """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""

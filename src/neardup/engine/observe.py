@@ -33,21 +33,6 @@ class Silent:
     def note(self, message: str) -> None: ...
 
 
-class Scaled(Silent):
-    """Passes on what is done of ``steps`` as so much of an ``amount`` that it stands for."""
-
-    def __init__(self, observer: Observer, steps: int, amount: int) -> None:
-        """Without steps all is done at once."""
-        self._observer, self._steps, self._amount, self._done = observer, steps, amount, 0
-        if not steps:
-            observer.advance(amount)
-
-    def advance(self, amount: int) -> None:
-        before = self._done * self._amount // self._steps
-        self._done += amount
-        self._observer.advance(self._done * self._amount // self._steps - before)
-
-
 class Stages:
     """The stages of a run, one after the other."""
 

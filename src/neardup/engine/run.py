@@ -19,8 +19,9 @@ import numpy as np
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Check
-from neardup.engine.check import Checker, Screen
-from neardup.engine.observe import Observer, Scaled, Stages
+from neardup.engine.banding.laid_out import LaidOut
+from neardup.engine.check import Checker
+from neardup.engine.observe import Observer, Stages
 from neardup.engine.pairing import Pairing
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
@@ -194,21 +195,16 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     if not keep_keys:
         collection.drop_keys()
     with stages.stage("check", None, ""):
-        pairs = _verified(candidates, collection, check, tally.threads, observer, gathered.pairing)
+        pairs = _verified(candidates, collection, check, observer, gathered.pairing)
         check.drop_buffers()
-    tally.candidates = candidates.met + candidates.pending.met
+    tally.candidates = candidates.met
     tally.checked = check.checked
     tally.overfull = candidates.overfull
     return pairs, candidates.crowds.crowd
 
 
 def _verified(
-    candidates: BandCandidates,
-    collection: Collection,
-    check: Checker,
-    threads: int,
-    observer: Observer,
-    pairing: Pairing | None,
+    candidates: BandCandidates, collection: Collection, check: Checker, observer: Observer, pairing: Pairing | None
 ) -> PairStore:
     """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
     spec, space, n = collection.spec, collection.space, len(collection)
@@ -216,30 +212,21 @@ def _verified(
     pairs = PairStore("verified", n, space, part=0.15 if collection.is_spooled else 0.075)
     pending, crowd = candidates.pending, candidates.crowds.crowd
     check.checked = space.state.get("checked", check.checked)
-    pending.met = space.state.get("met", 0)
     if "verified" in space.state:
         pending.drop()
         return pairs
     leaders = PairStore("leaders-met", n, space, part=0.02)
     done = space.state.get("passed", 0)
-    is_begun = False
-    for left, right, tag, passed in pending.slabs(skip=done, threads=threads):
-        if not is_begun:
-            observer.stage("check", pending.records, "")
-            if done:
-                observer.advance(done)
-            is_begun = True
-        if pairing is not None:
-            allowed = pairing.allows(left, right)
-            left, right, tag = left[allowed], right[allowed], tag[allowed]
-        is_inside, is_apart = (
-            (crowd[left] >= 0) & (crowd[left] == crowd[right]),
-            pending.apart[left] & pending.apart[right],
-        )
-        screen = Screen(pending.screen, tag, is_inside, is_apart)
-        scaled = Scaled(observer, left.size, passed - done)
-        similarity = check(left, right, spec.threshold, screen=screen, observer=scaled)
-        done = passed
+
+    def allowed(left: I64, right: I64) -> Mask:
+        apart: Mask = (crowd[left] < 0) | (crowd[left] != crowd[right])
+        return apart if pairing is None else apart & pairing.allows(left, right)
+
+    laid = LaidOut(pending, allowed, threads=check.threads)
+    observer.stage("check", len(laid), "")
+    observer.advance(done)
+    for left, right, passed in laid.pieces(done):
+        similarity = check(left, right, spec.threshold, texts=laid.texts, observer=observer)
         near = similarity >= 0
         left, right, similarity = left[near], right[near], similarity[near]
         pairs.add(left, right, similarity)
@@ -248,15 +235,15 @@ def _verified(
         if space.is_due:
             pairs.flush()
             leaders.flush()
-            space.checkpoint(passed=passed, checked=check.checked, met=pending.met)
+            space.checkpoint(passed=passed, checked=check.checked)
     for rows, leader, stars in candidates.crowds.joined():
         pairs.add(rows, leader, stars)
     follow_leaders(pairs, leaders, crowd, collection, check)
     if space.is_lasting:
         pairs.flush()
-        space.checkpoint(verified=True, checked=check.checked, met=pending.met)
+        space.checkpoint(verified=True, checked=check.checked)
     leaders.drop()
-    pending.drop()
+    laid.drop()
     return pairs
 
 

@@ -250,12 +250,11 @@ def _past_crowd(members, crowd, i, end):
 def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_crowd, state, left, right):
     """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
 
-    ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is met in the first
-    band where both agree (``band`` < 0: whenever both agree; else it is looked at, since members of a bucket may share
-    a short key by chance) and written when its signatures agree in at least
-    ``min_matches`` slots. Pairs inside one crowd
-    (``crowd[row]`` equal and >= 0) are passed over: its star lists them. With ``by_crowd`` the members of a bucket are
-    in rising order of their crowds, and whole crowds are passed over at once.
+    ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is written if its
+    signatures agree in at least ``min_matches`` slots and ``band`` is the first band in which they agree (``band`` < 0:
+    wherever it is met): members of a bucket may have met before, or share a short key by chance. Pairs inside one crowd
+    (``crowd[row]`` equal and >= 0) are passed over, since its star lists them. With ``by_crowd`` the members of a bucket
+    are in rising order of their crowds, and whole crowds are passed over at once.
     """
     n = 0
     bucket, i, j, candidates = state[0], state[1], state[2], state[3]
@@ -276,9 +275,9 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
                 j += 1
                 if crowd[a] >= 0 and crowd[a] == crowd[b]:
                     continue
+                candidates += 1
                 if band >= 0 and _first_band(values, a, b, band + 1, width) != band:
                     continue
-                candidates += 1
                 if _agreeing(values[a], values[b]) >= min_matches:
                     left[n] = min(a, b)
                     right[n] = max(a, b)

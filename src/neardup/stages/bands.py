@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import cut, distinct, starts_of
+from neardup.cutting import cut, starts_of
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.shingle import SALT
@@ -129,19 +129,6 @@ def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBucket
         return BandBuckets(members, starts, [])
     hot = [members[starts[b] : starts[b + 1]].copy() for b in over]
     return BandBuckets(*BandBuckets(members, starts, []).chosen(load <= limit), hot)
-
-
-def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:
-    """Every pair of every bucket, smaller row first, in pieces of at most about PAIRS_AT_A_TIME, or of one bucket."""
-    sizes = np.diff(starts)
-    for size in distinct(sizes[sizes > 1]).tolist():
-        first, second = np.triu_indices(size, 1)
-        of_size = starts[:-1][sizes == size]
-        step = max(1, PAIRS_AT_A_TIME // first.size)
-        for begin in range(0, of_size.size, step):
-            at = of_size[begin : begin + step, None]
-            a, b = members[at + first].ravel(), members[at + second].ravel()
-            yield np.minimum(a, b), np.maximum(a, b)
 
 
 def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, I64]:

@@ -1,48 +1,53 @@
-"""Pairs of rows as numbers that sort as the pairs do.
-
-Only pairs left < right have one, which are half of all: so those of a billion rows fit into 64 bits, with a band each.
-"""
+"""Pairs of rows as numbers of 62 bits, which sort by the blocks of both rows, then as the pairs do."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.types import I64, U64
 
 
-def most_documents(tags: int) -> int:
-    """Rows whose pairs can be numbered in 64 bits, with one of so many tags each: 1.29 billion with 22.
+@dataclass(frozen=True, slots=True)
+class PairNumbers:
+    """Numbers of pairs of rows below ``n``, which is 2**31 at most.
 
-    Rows themselves have 31 bits in places.
+    A block has ``2**low`` rows. The number of a pair has, from the highest bit on: the block of the left row, the block
+    of the right one, the place of the left row in its block, the place of the right one.
+
+    Example:
+        >>> numbers = PairNumbers(n=8, low=2)
+        >>> found = numbers.of(np.array([1, 1, 5]), np.array([6, 2, 7]))
+        >>> numbers.pairs(np.sort(found))
+        (array([1, 1, 5]), array([2, 6, 7]))
     """
-    return min(math.isqrt(2 * ((1 << 64) // tags)), (1 << 31) - 1)
 
+    n: int
+    low: int
 
-def number_pairs(left: I64, right: I64, n: int) -> U64:
-    """Numbers of pairs of rows below n, left < right: from 0 without a gap, in the order of left, then right."""
-    a, b = left.astype(np.uint64), right.astype(np.uint64)
-    return _before(a, n) + (b - a - np.uint64(1))
+    @property
+    def _high(self) -> int:
+        return max(0, (max(self.n, 2) - 1).bit_length() - self.low)
 
+    def of(self, left: I64, right: I64) -> U64:
+        """Give the numbers of pairs, uint64[m]."""
+        a, b, low = left.astype(np.uint64), right.astype(np.uint64), np.uint64(self.low)
+        inside = np.uint64((1 << self.low) - 1)
+        blocks = (a >> low) << np.uint64(self._high) | (b >> low)
+        places = (a & inside) << low | (b & inside)
+        numbers: U64 = blocks << np.uint64(2 * self.low) | places
+        return numbers
 
-def pairs_of(numbers: U64, n: int) -> tuple[I64, I64]:
-    """The pairs of such numbers; of no rows there are none."""
-    if not n:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    # left is a root of what _before says; in float64 it is one too many now and then, or too few
-    wide = float(2 * n - 1)
-    left = ((wide - np.sqrt(np.maximum(wide * wide - 8.0 * numbers, 0.0))) / 2).astype(np.uint64)
-    while True:
-        rest = numbers - _before(left, n)
-        wrong = np.flatnonzero(rest >= np.uint64(n - 1) - left)
-        if not wrong.size:
-            return left.astype(np.int64), (left + rest + np.uint64(1)).astype(np.int64)
-        is_over = _before(left[wrong], n) > numbers[wrong]
-        left[wrong] = np.where(is_over, left[wrong] - np.uint64(1), left[wrong] + np.uint64(1))
+    def pairs(self, numbers: U64) -> tuple[I64, I64]:
+        """Give left and right of pairs, int64[m] each."""
+        low, inside = np.uint64(self.low), np.uint64((1 << self.low) - 1)
+        left_block, right_block = self.blocks(numbers)
+        left = left_block << low | (numbers >> low) & inside
+        right = right_block << low | numbers & inside
+        return left.astype(np.int64), right.astype(np.int64)
 
-
-def _before(left: U64, n: int) -> U64:
-    """Pairs of rows below n whose left one is less than each."""
-    before: U64 = left * (np.uint64(2 * n - 1) - left) // np.uint64(2)
-    return before
+    def blocks(self, numbers: U64) -> tuple[U64, U64]:
+        """Give the blocks of the left and the right rows of pairs."""
+        blocks = numbers >> np.uint64(2 * self.low)
+        return blocks >> np.uint64(self._high), blocks & np.uint64((1 << self._high) - 1)

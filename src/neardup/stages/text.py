@@ -9,7 +9,7 @@ merges words of another script: marks are never stripped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -134,6 +134,21 @@ def chosen(documents: Documents, places: I64) -> Documents:
     offsets = starts_of(sizes)
     data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
     copy_pieces(documents.data, begins, sizes, data, offsets)
+    return Documents(data, offsets)
+
+
+def arranged(blocks: Sequence[Documents], order: I64) -> Documents:
+    """The documents of several blocks as one block, in another order: the i-th is the ``order[i]``-th of them all."""
+    sizes = np.concatenate([np.diff(block.offsets) for block in blocks])
+    offsets = starts_of(sizes[order])
+    data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
+    places = np.empty(order.size, dtype=np.int64)
+    places[order] = offsets[:-1]
+    first = 0
+    for block in blocks:
+        some = slice(first, first + len(block))
+        copy_pieces(block.data, block.offsets[:-1].copy(), sizes[some], data, places[some])
+        first = some.stop
     return Documents(data, offsets)
 
 

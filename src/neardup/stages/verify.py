@@ -38,11 +38,6 @@ class Chunk:
     right: I64
     """Index into ``docs`` for each pair."""
 
-    def of(self, some: I64) -> Chunk:
-        """The chunk of some of the pairs, by their places in it, and of the documents that they need."""
-        docs, left, right = numbered(self.left[some], self.right[some])
-        return Chunk(self.pairs[some], self.docs[docs], self.counts[docs], self.lengths[docs], left, right)
-
 
 def chunks(
     left: I64,
@@ -51,30 +46,28 @@ def chunks(
     lengths: Callable[[I64], I64],
     *,
     budget: int,
-    beside: int = 0,
 ) -> Iterator[Chunk]:
     """Cut candidate pairs into chunks whose documents have at most ``budget`` shingles, or of one pair with more.
 
     ``counts`` gives the shingles of rising rows, with repeats, ``lengths`` their bytes. A chunk has whole components of
     the candidate graph, so that no document is in two of them; only a component that is too large by itself is cut.
-    ``beside``: what a document counts for beside its shingles.
     O(pairs), and for such a component O(pairs log pairs).
     """
     if left.size == 0:
         return
     rows, a, b = numbered(left, right)
     cost, size = counts(rows), lengths(rows)
-    if int(cost.sum()) + beside * rows.size <= budget:
+    if int(cost.sum()) <= budget:
         yield Chunk(np.arange(left.size), rows, cost, size, a, b)
         return
     docs, doc_starts, pairs, pair_starts = graph.by_component(graph.components(a, b, rows.size), a)
     place = np.empty(rows.size, dtype=np.int64)
-    for part in cut(np.add.reduceat(cost[docs] + beside, doc_starts[:-1]), budget):
+    for part in cut(np.add.reduceat(cost[docs], doc_starts[:-1]), budget):
         mine = np.sort(docs[doc_starts[part.start] : doc_starts[part.stop]])
         some = pairs[pair_starts[part.start] : pair_starts[part.stop]]
         place[mine] = np.arange(mine.size)
         whole = Chunk(some, rows[mine], cost[mine], size[mine], place[a[some]], place[b[some]])
-        yield from [whole] if int((whole.counts + beside).sum()) <= budget else _blocks(whole, budget, beside)
+        yield from [whole] if int(whole.counts.sum()) <= budget else _blocks(whole, budget)
 
 
 def numbered(left: I64, right: I64) -> tuple[I64, I64, I64]:
@@ -88,12 +81,12 @@ def numbered(left: I64, right: I64) -> tuple[I64, I64, I64]:
     return graph.number(np.ascontiguousarray(left), np.ascontiguousarray(right), first, marks, a, b), a, b
 
 
-def _blocks(whole: Chunk, budget: int, beside: int) -> Iterator[Chunk]:
+def _blocks(whole: Chunk, budget: int) -> Iterator[Chunk]:
     """A component that is too large, cut: documents into blocks of half the budget, pairs by the blocks of both.
 
     A set is built at most once for each block that it has a pair with.
     """
-    cost = whole.counts + beside
+    cost = whole.counts
     block = np.cumsum(cost) // max(1, budget // 2)
     order = np.lexsort((whole.right, whole.left, block[whole.right], block[whole.left]))
     a, b = whole.left[order], whole.right[order]

@@ -1,8 +1,7 @@
 """Candidate pairs of a collection: the bands in threads, hot buckets apart.
 
-Most signatures are not there to be compared when two rows meet in a bucket. So the pairs of small buckets are written
-down with their band, and compared when the texts of both are read to be checked (``Pending.screen``); larger ones are
-dealt with one by one.
+The pairs of small buckets are screened by a few bits of each signature, which are kept for every document. In larger
+buckets whole signatures are compared, which are made again for their members.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
+from neardup.stages.screen import SMALL, near_pairs
 from neardup.types import I32, I64
 
-SMALL = 64
-"""Rows of a bucket up to which writing down all its pairs costs less than fetching its signatures."""
 ROW_BYTES = 16
 """Memory for each row that is being grouped."""
 
@@ -36,7 +34,7 @@ class BandCandidates:
     """Pairs of representatives, left < right."""
     crowds: Crowds
     met: int
-    """Candidate pairs met so far, before the estimate filter; those still pending are counted when they are checked."""
+    """Candidate pairs that were met, counted in each band in which they meet."""
     overfull: int
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
@@ -53,6 +51,8 @@ class BandWork:
         state = collection.space.state.get("bands", {})
         self.done: int = state.get("done", 0)
         """Bands finished."""
+        self.met: int = state.get("met", 0)
+        """Candidate pairs that were met in their small buckets."""
 
     def group(self) -> None:
         """Find the buckets of all bands, and write down the pairs of those that need not wait."""
@@ -67,31 +67,36 @@ class BandWork:
                 for part in range(parts):
                     yield band, part, counts
 
-        def one(job: tuple[int, int, I64 | None]) -> tuple[int, bool, BandBuckets]:
+        bits, screen = self.pending.bits, spec.screen
+        assert screen is not None, "bands come with a screen"
+
+        def one(job: tuple[int, int, I64 | None]) -> tuple[int, bool, BandBuckets, list[tuple[I64, I64, int]]]:
             band, part, counts = job
-            buckets = band_stage.grouped(collection.key_blocks(band), self.weight, part, parts, counts)
-            return band, part + 1 == parts, band_stage.limited(*buckets, self.weight, limit=spec.crowd)
+            grouped = band_stage.grouped(collection.key_blocks(band), self.weight, part, parts, counts)
+            found = band_stage.limited(*grouped, self.weight, limit=spec.crowd)
+            return band, part + 1 == parts, found, list(near_pairs(found.members, found.starts, screen, bits))
 
         self.observer.advance(self.done)
-        for band, is_last, found in in_order(one, jobs(), threads=self.threads, ahead=self.threads):
+        for band, is_last, found, near in in_order(one, jobs(), threads=self.threads, ahead=self.threads):
             for members in found.hot:
                 self.hot.add(band, members)
-            small = np.diff(found.starts) <= SMALL
-            self.waiting.add_all(band, *found.chosen(~small))
-            for left, right in band_stage.all_pairs(*found.chosen(small)):
-                self.pending.add(left, right, tag=band + 1)
+            self.waiting.add_all(band, *found.chosen(np.diff(found.starts) > SMALL))
+            for left, right, met in near:
+                self.pending.add(left, right, is_vouched=False)
+                self.met += met
             if is_last:
                 self.done = band + 1
                 if space.is_due or self.done == spec.bands.bands:
                     self.pending.flush()
+                    facts = {"done": self.done, "met": self.met, "block": self.pending.block}
                     buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
-                    space.checkpoint(bands={"done": self.done, **buckets})
+                    space.checkpoint(bands=facts | buckets)
                 self.observer.advance(1)
 
     def hold_signatures(self) -> None:
         """Make the signatures that every band asks for once, in bulk: those of the members of large buckets."""
         collection, space = self.collection, self.collection.space
-        wanted = np.zeros(len(collection), dtype=np.bool_)
+        wanted = self.pending.is_large
         for buckets in (self.hot, self.waiting):
             for rows in buckets.all_rows():
                 wanted[rows] = True
@@ -148,5 +153,5 @@ def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
         pending.flush()
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
-    pending.hot, pending.apart = set(bands.hot.bands()), crowds.apart
-    return BandCandidates(pending, crowds, crowds.asked + met_hot + met, overfull)
+    pending.is_apart = crowds.apart
+    return BandCandidates(pending, crowds, bands.met + crowds.asked + met_hot + met, overfull)

@@ -1,8 +1,4 @@
-"""What waits between the bands and the exact check: buckets that are kept for later, and candidate pairs.
-
-Each pair comes once, is held against its signatures, and has an order in which the texts of a block of documents are
-wanted together.
-"""
+"""What waits between the bands and the exact check: buckets that are kept for later, and candidate pairs."""
 
 from __future__ import annotations
 
@@ -13,18 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
-from neardup.engine.check import pairs_at_once
-from neardup.engine.reading.collection import Collection
-from neardup.spool import Sorter
+from neardup.engine.reading.collection import Collection, words_of
 from neardup.stages import bands as band_stage
+from neardup.stages import screen as screen_stage
 from neardup.stages.bands import BandBuckets
-from neardup.stages.cluster import Components
-from neardup.stages.numbering import number_pairs, pairs_of
-from neardup.types import I32, I64, U32, U64, Mask
+from neardup.stages.numbering import PairNumbers
+from neardup.types import I32, I64, U64, Mask
 
 BUDGET_NS = 500_000.0
 """What the pairs of hot buckets may cost for each document, all bands together: of those that are paired up whole, and
 again of those whose documents are told apart."""
+
+
+BITS_PART = 0.25
+"""The share of the memory for data that the bits of all documents may take."""
+BLOCK_PART = 0.1
+"""The share that the bits of a block of documents may take where those of all take more; two blocks are held."""
+WHOLE = 31
+"""The binary logarithm of the rows of a block that has all of them."""
 
 
 def check_ns(shingles: float) -> float:
@@ -139,42 +141,50 @@ def pair_members(
 
 
 class Pending:
-    """Candidate pairs as numbers of pairs times the number of tags, plus a tag: they sort by left, right, tag.
+    """Candidate pairs, and the screen that says which of them are checked.
 
-    Tag 0: the pair was counted and its signatures agree in enough slots. Tag b + 1: it was met in a bucket of band b,
-    and its signatures have not been seen.
+    A pair is written down once for each small bucket in which it meets. Pairs of which whole signatures were compared,
+    as those of large buckets, are written down as vouched for: they are checked whatever their bits are.
+
+    If the bits of all documents fit into the memory, pairs that disagree in too many are not written down at all. If
+    not, all pairs are written, and sorted by the blocks of both documents: the bits of two blocks are enough then.
     """
 
     def __init__(self, collection: Collection) -> None:
-        """Empty, or with the pairs that an interrupted run wrote down."""
-        self._collection = collection
-        self._space = space = collection.space
-        self._n = len(collection)
-        self._tags = collection.spec.bands.bands + 1
+        """Begin empty, or with the pairs that an interrupted run wrote down."""
+        space, n = collection.space, len(collection)
+        budget, words = space.budget, words_of(collection.spec)
+        self.collection = collection
+        low = WHOLE
+        if collection.is_spooled and collection.bits.nbytes > budget.share(BITS_PART):
+            low = max(1, budget.share(BLOCK_PART) // (8 * words)).bit_length() - 1
+        self.block: int = space.state.get("bands", {}).get("block", low)
+        """The binary logarithm of the rows of a block: that of an interrupted run, whose pairs are sorted by it."""
+        self._numbers = PairNumbers(n, self.block)
+        self._blocks: dict[int, U64] = {}
         # beside documents in memory there is room for half of what there is beside those in files
-        self._part = 1.0 if collection.is_spooled else 0.5
-        self._sorter = space.sorter("candidates", payload=None, part=0.2 * self._part)
-        self._layout: Sorter | None = None
+        self._sorter = space.sorter("candidates", payload=None, part=0.2 if collection.is_spooled else 0.1)
         self._lock = threading.Lock()
-        self.hot: set[int] = set()
-        """Bands with a hot bucket: there, pairs inside a crowd are not counted ..."""
-        self.apart: Mask = np.zeros(self._n, dtype=np.bool_)
-        """... nor are pairs of rows that were told apart (bool[n])."""
-        self.met = 0
-        """Candidates among the tagged pairs, as far as they were screened."""
-        self.records = 0
-        """Records that ``slabs`` passes in all, as soon as it gives the first."""
+        self.is_large: Mask = np.zeros(n, dtype=np.bool_)
+        """bool[n]: members of large buckets. Two of them may have met in one, beside the small bucket that is known."""
+        self.is_apart: Mask = np.zeros(n, dtype=np.bool_)
+        """bool[n]: documents that were told apart, so that each pair of two of them that may be similar is vouched for."""
 
     def __len__(self) -> int:
         """Pairs at most: one that was met in several bands counts several times."""
         return len(self._sorter)
 
-    def add(self, left: I64, right: I64, *, tag: int | I64 = 0) -> None:
+    @property
+    def bits(self) -> U64 | None:
+        """The bits of all documents, uint64[n, words]; None where the memory has no room for them."""
+        return self._bits(0) if self.block == WHOLE else None
+
+    def add(self, left: I64, right: I64, *, is_vouched: bool = True) -> None:
         """Write pairs down, left < right; from any thread."""
         if left.size:
-            packed = number_pairs(left, right, self._n) * np.uint64(self._tags) + np.asarray(tag, dtype=np.uint64)
+            records = self._numbers.of(left, right) << np.uint64(1) | np.uint64(not is_vouched)
             with self._lock:
-                self._sorter.add(packed)
+                self._sorter.add(records)
 
     def add_all(self, pieces: Iterable[tuple[I64, I64, int]]) -> int:
         """Write down the pairs of ``stages.bands.pair_up``; returns the candidates met with them."""
@@ -188,114 +198,54 @@ class Pending:
         """Let nothing be in memory only, before a checkpoint."""
         self._sorter.flush()
 
-    def pieces(self) -> Iterator[tuple[I64, I64, I64]]:
-        """Pairs and their tags, sorted; of a pair that came with several tags 0 and the smallest other."""
-        for packed in self._packed_unique(pairs_at_once(self._space)):
-            yield self._unpacked(packed)
-
-    def slabs(self, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, I64, int]]:
-        """Pairs, each once, with their tags, and the records passed with them.
-
-        ``skip`` records were passed before: records and not slabs, whose size follows the memory limit, and that may be
-        another one when a run is resumed.
-        """
-        rows = pairs_at_once(self._space)
-        # once they are laid out, that is the order in which records are counted
-        if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
-            packed = np.concatenate([np.empty(0, np.uint64), *self._packed_unique(rows)])
-            self.records = packed.size
-            stream = iter([self._unpacked(packed)])
-        else:
-            stream = self._by_blocks(rows, threads)
-        last = (-1, -1)
-        passed = 0
-        for left, right, tag in stream:
-            again = np.zeros(left.size, dtype=np.bool_)
-            again[1:] = (left[1:] == left[:-1]) & (right[1:] == right[:-1])
-            if left.size:
-                again[0] = (int(left[0]), int(right[0])) == last
-                last = int(left[-1]), int(right[-1])
-            fresh = slice(max(0, skip - passed), None)
-            passed += left.size
-            if passed > skip or left.size == 0:
-                keep = ~again[fresh]
-                yield left[fresh][keep], right[fresh][keep], tag[fresh][keep], passed
-
     def drop(self) -> None:
-        """Forget the pairs."""
+        """Forget the pairs, and the bits where they are in files."""
         self._sorter.drop()
-        if self._layout is not None:
-            self._layout.drop()
+        self._blocks.clear()
 
-    def _unpacked(self, packed: U64) -> tuple[I64, I64, I64]:
-        pair, tag = np.divmod(packed, np.uint64(self._tags))
-        return *pairs_of(pair, self._n), tag.astype(np.int64)
+    def passing(self, rows: int) -> Iterator[tuple[I64, I64]]:
+        """Yield the pairs that are to be checked, each once, about ``rows`` records at a time.
 
-    def _packed_unique(self, rows: int) -> Iterator[U64]:
-        """Packed pairs, sorted; of one pair tag 0, which needs no look at signatures, and the smallest other tag."""
-        last = np.empty(0, dtype=np.uint64)
-        for packed, _ in self._sorter.merged(rows, unique=True):
-            both = np.concatenate((last, packed))
-            pair, tag = np.divmod(both, np.uint64(self._tags))
-            fresh = np.ones(both.size, dtype=np.bool_)
-            fresh[1:] = (pair[1:] != pair[:-1]) | (tag[:-1] == 0)
-            yield both[last.size :][fresh[last.size :]]
-            last = packed[-1:].copy()
-
-    def _by_blocks(self, rows: int, threads: int) -> Iterator[tuple[I64, I64, I64]]:
-        """Pairs ordered by the blocks of their documents, laid out by component: each text is wanted in one place."""
-        space = self._space
-        layout = space.sorter("layout", payload=np.dtype(np.uint64), part=0.15 * self._part)
-        self._layout = layout
-        if not space.state.get("laid_out"):
-            block, blocks = self._blocks(rows, threads)
-            for packed in self._packed_unique(rows):
-                left, right, _ = self._unpacked(packed)
-                key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
-                layout.add(key, packed)
-            del block
-            if space.is_lasting:
-                layout.flush()
-                space.checkpoint(laid_out=True)
-        self.records = len(layout)
-        for _, payload in layout.merged(rows, unique=False):
-            assert payload is not None
-            yield self._unpacked(payload)
-
-    def _blocks(self, rows: int, threads: int) -> tuple[I32, int]:
-        """Block of documents that each row belongs to (int32[n]), and the number of blocks."""
-        parent = Components(self._n)
-        for packed in self._packed_unique(rows):
-            left, right, _ = self._unpacked(packed)
-            parent.join(left, right)
-        involved, label = parent.joined()
-        involved = involved[np.argsort(label, kind="stable")]
-        del parent, label
-        block = np.zeros(self._n, dtype=np.int32)
-        size = self._space.budget.share(0.15) // (20 * threads)
-        filled = 0
-        for i in range(0, involved.size, 1 << 20):
-            part = involved[i : i + (1 << 20)]
-            ends = np.cumsum(self._collection.counts.take(part)) + filled
-            block[part] = (ends // size).astype(np.int32)
-            filled = int(ends[-1])
-        return block, filled // size + 1
-
-    def screen(self, values: U32, left: I64, right: I64, tag: I64, is_inside: Mask, is_apart: Mask) -> Mask:
-        """Which pairs are to be checked: that agree in enough slots, met in the band of their tag. From any thread.
-
-        ``left`` and ``right`` are rows of ``values`` (signatures); ``is_inside``: which pairs are inside a crowd,
-        ``is_apart``: of which both rows were told apart.
+        Which ones depends on neither memory nor threads. They are sorted by the blocks of both documents, then by left
+        and right.
         """
-        spec = self._collection.spec
-        first, same = band_stage.first_bands(values, left, right, spec.bands)
-        # a pair met in a later band than the first that it agrees in was dealt with there, in a hot bucket; one that
-        # agrees in none shares a short key by chance
-        mine = first == tag - 1
-        is_hot = np.zeros(self._tags, dtype=np.bool_)
-        is_hot[list(self.hot)] = True
-        mine &= ~(is_apart & is_hot[tag - 1])
-        with self._lock:
-            self.met += int(np.count_nonzero(mine & ~(is_inside & is_hot[tag - 1])))
-        keep: Mask = mine & (same >= spec.min_matches) & ~is_inside
-        return keep
+        held = np.empty(0, dtype=np.uint64)
+        for more, _ in self._sorter.merged(rows, unique=False):
+            records = np.concatenate((held, more))
+            whole = int(np.searchsorted(records, records[-1] & ~np.uint64(1)))  # the last pair may have more of them
+            held = records[whole:]
+            if whole:
+                yield self._passing(records[:whole])
+        if held.size:
+            yield self._passing(held)
+
+    def _passing(self, records: U64) -> tuple[I64, I64]:
+        """Give the pairs of some records, sorted, that pass the screen or are vouched for."""
+        numbers = records >> np.uint64(1)
+        first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
+        times = np.diff(np.append(first, numbers.size))
+        numbers, keep = numbers[first], (records[first] & np.uint64(1)) == 0
+        left, right = self._numbers.pairs(numbers)
+        asked = ~keep & ~(self.is_apart[left] & self.is_apart[right])
+        is_alone = (times == 1) & ~(self.is_large[left] & self.is_large[right])
+        screen = self.collection.spec.screen
+        assert screen is not None, "without bands there is nothing to screen"
+        of_left, of_right = self._numbers.blocks(numbers)
+        cuts = np.flatnonzero((of_left[1:] != of_left[:-1]) | (of_right[1:] != of_right[:-1])) + 1
+        for part in map(slice, [0, *cuts.tolist()], [*cuts.tolist(), numbers.size]):
+            some = part.start + np.flatnonzero(asked[part])
+            if some.size:
+                a, b = int(of_left[part.start]), int(of_right[part.start])
+                self._blocks = {each: self._bits(each) for each in (a, b)}
+                at = left[some] - (a << self.block), right[some] - (b << self.block)
+                keep[some] = screen_stage.passes(
+                    *(self._blocks[a], at[0], self._blocks[b], at[1]), screen, is_alone[some]
+                )
+        return left[keep], right[keep]
+
+    def _bits(self, block: int) -> U64:
+        """Give the bits of a block, which is in memory already if it was one of the last two."""
+        if block not in self._blocks:
+            bits = self.collection.bits.slice(block << self.block, (block + 1) << self.block)
+            self._blocks[block] = bits.reshape(-1, words_of(self.collection.spec))
+        return self._blocks[block]

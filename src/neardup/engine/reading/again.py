@@ -90,6 +90,11 @@ class SourceTexts(Texts):
         return self.kept.nbytes + self.near_bytes + sum(column.nbytes for column in self._columns)
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether all of them are in memory."""
+        return self._near is not None or (isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self))
+
+    @property
     def text_bytes(self) -> int:
         """Bytes of all normalised texts, those of more than 4 GB as so many. Reads a column."""
         return sum(int(sizes[:, 1].sum(dtype=np.int64)) for _, sizes in self._sizes.scan(1 << 20))

@@ -22,9 +22,9 @@ from neardup.errors import InputError
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn, Texts, Workdir
 from neardup.stages import bands as band_stage
+from neardup.stages import screen as screen_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.stages.numbering import most_documents
 from neardup.types import I64, U8, U32, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
@@ -39,6 +39,8 @@ NEAR_PART = 0.2
 On 100 MB of paragraphs, of which a third are copies or candidates, that takes a fifth of the CPU time off. Fresh memory
 is not free: where a tenth are it is about even.
 """
+MOST_DOCUMENTS = (1 << 31) - 1
+"""Rows have 31 bits in places."""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
@@ -61,6 +63,8 @@ class Rows:
     """uint64[n, 2], hash of the normalised text."""
     keys: U8
     """uint8[bands, n, KEY_BYTES], the key of each band."""
+    bits: U64
+    """uint64[n, words], the bits of the signatures by which candidate pairs are screened."""
     short: int = 0
     """Of them, documents of fewer tokens than a shingle that is sketched has."""
     changed: Documents | None = None
@@ -78,6 +82,8 @@ class Collection:
     values: Signatures
     counts: Column
     prints: Column
+    bits: Column
+    """uint64[n, words], by which candidate pairs are screened; empty where there are no bands."""
     keys: list[Column] = field(default_factory=list)
     """Of each band, uint8[n, KEY_BYTES]."""
     read_bytes: int = 0
@@ -93,7 +99,7 @@ class Collection:
     def new(cls, spec: Spec, space: Space, *, keep_written: bool = False, keep_values: bool = False) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
         hashers = Hashers.of(spec)
-        counts, prints, keys = _columns(spec, space)
+        counts, prints, bits, *keys = _columns(spec, space)
         is_item = spec.shingle.kind == "item"
         normalize = partial(text_stage.normalize_documents, normalize=spec.normalize, items=is_item)
         # the joins, and who makes signatures of all sets, go over all texts, and more than once
@@ -101,7 +107,7 @@ class Collection:
         texts = SourceTexts(space, prints, normalize, keep=keep, near=near and not keep)
         changed = made_texts("written", space) if keep_written else None
         values = Signatures(spec, hashers, texts, keep=keep_values, near=near)
-        return cls(spec, space, hashers, texts, values, counts, prints, keys, changed=changed, is_near=near)
+        return cls(spec, space, hashers, texts, values, counts, prints, bits, keys, changed=changed, is_near=near)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -110,7 +116,7 @@ class Collection:
     def nbytes(self) -> int:
         """Bytes held, in memory or on disk."""
         texts = self.texts.nbytes + (self.changed.nbytes if self.changed is not None else 0)
-        columns = (self.counts, self.prints, *self.keys)
+        columns = (self.counts, self.prints, self.bits, *self.keys)
         return texts + self.values.nbytes + sum(column.nbytes for column in columns)
 
     @property
@@ -135,11 +141,11 @@ class Collection:
             self.values.add(len(self), rows.values, more)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
-        for column, band in zip(self.keys, rows.keys, strict=True):
+        for column, values in zip((self.bits, *self.keys), (rows.bits, *rows.keys), strict=True):
             if isinstance(column, MemoryColumn):
-                column.append(band, more)
+                column.append(values, more)
             else:
-                column.append(band)
+                column.append(values)
         if self.changed is not None and rows.changed is not None:
             self.changed.append(rows.changed)
         return self.texts.add(rows.documents, places) or self.changed is not None
@@ -154,14 +160,14 @@ class Collection:
         """Move everything into files of the workdir, which is open now; signatures are made again."""
         self.leave()
         self.values.drop()
-        counts, prints, keys = _columns(self.spec, self.space)
-        for old, new in zip((self.counts, self.prints, *self.keys), (counts, prints, *keys), strict=True):
+        columns = _columns(self.spec, self.space)
+        for old, new in zip((self.counts, self.prints, self.bits, *self.keys), columns, strict=True):
             for _, block in old.scan(ROWS_AT_A_TIME):
                 new.append(block)
         if self.changed is not None:
             self.changed = moved_texts(self.changed, made_texts("written", self.space))
-        self.texts.spill(self.space, prints)
-        self.counts, self.prints, self.keys = counts, prints, keys
+        self.counts, self.prints, self.bits, *self.keys = columns
+        self.texts.spill(self.space, self.prints)
 
     @property
     def is_spooled(self) -> bool:
@@ -186,12 +192,19 @@ class Collection:
 KEYS_AT_A_TIME = 1 << 20
 
 
-def _columns(spec: Spec, space: Space) -> tuple[Column, Column, list[Column]]:
-    return (
+def _columns(spec: Spec, space: Space) -> list[Column]:
+    """Make the columns of counts, prints, bits and the keys of each band."""
+    return [
         space.column("counts", np.int64),
         space.column("prints", np.uint64, 2),
-        [space.column(f"keys-{band:03d}", np.uint8, band_stage.KEY_BYTES) for band in range(spec.bands.bands)],
-    )
+        space.column("bits", np.uint64, words_of(spec)),
+        *(space.column(f"keys-{band:03d}", np.uint8, band_stage.KEY_BYTES) for band in range(spec.bands.bands)),
+    ]
+
+
+def words_of(spec: Spec) -> int:
+    """Return the words of a document's bits; one, which stays empty, where there is no screen."""
+    return 1 if spec.screen is None else spec.screen.words
 
 
 def content_order(collection: Collection, rows: I64) -> I64:
@@ -251,18 +264,20 @@ def sketch_rows(
     """What a collection keeps of a batch, whose ``documents`` are normalised; signatures where they are to be held."""
     n = len(documents)
     keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
+    bits = np.zeros((0 if spec.screen is None or needs_memory(spec) else n, words_of(spec)), dtype=np.uint64)
     counts = np.empty(n, dtype=np.int64)
     values, short = None, 0
     step = max(1, n) if is_held else SKETCHED
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
-        if not needs_memory(spec):  # else there are no signatures yet
+        if len(bits):  # else there are no signatures, or not yet
             band_stage.put_short_keys(values, spec.bands, first, keys)
+            screen_stage.put_bits(values, spec.screen, first, bits)
         short += more
     prints = sketch_stage.fingerprints(documents)
     changed = changed_texts(batch.documents, documents) if keep_written else None
-    return Rows(documents, values if is_held else None, counts, prints, keys, short, changed)
+    return Rows(documents, values if is_held else None, counts, prints, keys, bits, short, changed)
 
 
 def normalized(batch: Batch, spec: Spec) -> Documents:
@@ -363,6 +378,8 @@ def _finish(collection: Collection, observer: Observer) -> None:
         collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
         for column, band in zip(collection.keys, band_stage.short_keys(values.array, spec.bands), strict=True):
             column.append(band)
+        if spec.screen is not None:
+            collection.bits.append(screen_stage.bits_of(values.array, spec.screen))
 
 
 def _keep(collection: Collection, names: RowNames, space: Space, **facts: Any) -> None:
@@ -399,16 +416,11 @@ def _check_count(collection: Collection, space: Space, left: float) -> None:
     """Raise where more documents were read already than can be searched; ``left`` times as many may follow."""
     count = len(collection)
     space.need_documents(count, int(count * (1 + left)))
-    most = _most(collection)
-    if count > most:
+    if count > MOST_DOCUMENTS:
         raise InputError(
-            f"there are more than {most} documents, which is as many as pairs can be numbered for. Split the "
+            f"there are more than {MOST_DOCUMENTS} documents, which is as many as pairs can be numbered for. Split the "
             "collection into parts."
         )
-
-
-def _most(collection: Collection) -> int:
-    return most_documents(collection.spec.bands.bands + 1)
 
 
 def _predict(collection: Collection, space: Space, observer: Observer, left: float) -> None:
@@ -419,9 +431,9 @@ def _predict(collection: Collection, space: Space, observer: Observer, left: flo
             f"by the size of the input there are about {expected} documents, for which the memory limit does not do: "
             f"give at least {space.limit_for(DOCUMENT_BYTES * expected)}. The run ends when it has met too many."
         )
-    if expected > (most := _most(collection)):
+    if expected > MOST_DOCUMENTS:
         observer.note(
-            f"by the size of the input there are about {expected} documents, and pairs can be numbered for {most}. The "
+            f"by the size of the input there are about {expected} documents, and pairs can be numbered for {MOST_DOCUMENTS}. The "
             "run ends when it has met more. Split the collection into parts."
         )
     held = collection.nbytes - (collection.spare_bytes if collection.is_near else 0)

@@ -1,0 +1,123 @@
+"""Candidate pairs in the order in which they are checked, so that each text is read once.
+
+    pending ── components ──► blocks of documents ──┬── pairs sorted by the blocks of both
+                                                    └── texts ──► read again in the order of the input, laid by block
+
+The screen leaves few pairs between documents that have little in common, so that components of the candidate graph are
+small. Those of one block are checked together. A component that is larger than a block is cut into several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from neardup.cutting import cut
+from neardup.engine.banding.pending import Pending
+from neardup.engine.check import pairs_at_once
+from neardup.engine.reading.laid_texts import LaidTexts, drop_texts, lay_texts
+from neardup.spool import Texts
+from neardup.stages.cluster import Components
+from neardup.types import I32, I64, Mask
+
+BLOCK_PART = 0.15
+"""The share of the memory for data that the sets of a block may take in all threads ..."""
+SHINGLE_BYTES = 20
+"""... of so many bytes a shingle, with text and table."""
+
+
+class LaidOut:
+    """The candidate pairs of a run, each once, with what is needed to check them."""
+
+    def __init__(self, pending: Pending, allowed: Callable[[I64, I64], Mask], *, threads: int) -> None:
+        """Lay out the pairs that are ``allowed``, or go on with those that an interrupted run laid out.
+
+        Few pairs stay in one piece. Else their texts are read again once, unless they are at hand.
+        """
+        self._pending, self._allowed, self._threads = pending, allowed, threads
+        self._collection = pending.collection
+        space = self._collection.space
+        self.texts: Texts = self._collection.texts
+        """The texts of all documents that have a pair."""
+        self._rows = pairs_at_once(space)
+        self._few: list[tuple[I64, I64]] = []
+        self._layout = None
+        if len(pending) > self._rows or space.state.get("laid_out"):
+            # beside documents in memory there is room for half of what there is beside those in files
+            part = 0.15 if self._collection.is_spooled else 0.075
+            self._layout = space.sorter("layout", payload=np.dtype(np.uint64), part=part)
+            if space.state.get("laid_out"):
+                self.texts = LaidTexts.restored(self._collection)
+            else:
+                self._lay_out()
+        else:
+            self._few = [pairs for pairs in self._passing() if pairs[0].size]
+
+    def __len__(self) -> int:
+        return sum(left.size for left, _ in self._few) if self._layout is None else len(self._layout)
+
+    def pieces(self, skip: int) -> Iterator[tuple[I64, I64, int]]:
+        """Yield left and right of some pairs, and the pairs that were passed with them; ``skip`` were passed before."""
+        passed = 0
+        for left, right in self._stream():
+            passed += left.size
+            fresh = slice(max(0, left.size - max(0, passed - skip)), None)
+            if left[fresh].size:
+                yield left[fresh], right[fresh], passed
+
+    def drop(self) -> None:
+        """Forget the pairs and what was laid out."""
+        self._pending.drop()
+        if self._layout is not None:
+            self._layout.drop()
+            drop_texts(self._collection.space)
+
+    def _passing(self) -> Iterator[tuple[I64, I64]]:
+        for left, right in self._pending.passing(self._rows):
+            some = self._allowed(left, right)
+            yield left[some], right[some]
+
+    def _stream(self) -> Iterator[tuple[I64, I64]]:
+        if self._layout is None:
+            yield from self._few
+            return
+        for _, payload in self._layout.merged(self._rows, unique=False):
+            assert payload is not None
+            left, right = np.divmod(payload, np.uint64(max(1, len(self._collection))))
+            yield left.astype(np.int64), right.astype(np.int64)
+
+    def _lay_out(self) -> None:
+        assert self._layout is not None, "few pairs are not laid out"
+        space, n = self._collection.space, len(self._collection)
+        rows, block, blocks = self._blocks()
+        for left, right in self._passing():
+            key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
+            self._layout.add(key, left.astype(np.uint64) * np.uint64(n) + right.astype(np.uint64))
+        self._pending.drop()
+        self.texts = lay_texts(self._collection, rows, block[rows], threads=self._threads)
+        if space.is_lasting:
+            self._layout.flush()
+            space.checkpoint(laid_out=True)
+
+    def _blocks(self) -> tuple[I64, I32, int]:
+        """Rows that have a pair, rising; the block of each of all rows (int32[n]); and the number of blocks."""
+        n, counts = len(self._collection), self._collection.counts
+        components = Components(n)
+        for left, right in self._passing():
+            components.join(left, right)
+        rows, label = components.joined()
+        order = np.argsort(label, kind="stable")
+        first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0)) if rows.size else rows
+        del components, label
+        cost = np.empty(rows.size, dtype=np.int64)
+        for some in cut(np.ones(rows.size, np.int32), 1 << 20):
+            cost[some] = counts.take(rows[some])
+        size = max(1, self._collection.space.budget.share(BLOCK_PART) // (SHINGLE_BYTES * self._threads))
+        before = np.cumsum(cost[order]) - cost[order]
+        whole = np.add.reduceat(cost[order], first) <= size if rows.size else first.astype(np.bool_)
+        sizes = np.diff(np.append(first, rows.size))
+        place = np.where(np.repeat(whole, sizes), np.repeat(before[first], sizes), before) // size
+        block = np.zeros(n, dtype=np.int32)
+        block[rows[order]] = place.astype(np.int32)
+        return rows, block, int(place.max(initial=0)) + 1

@@ -1,0 +1,111 @@
+"""Texts of some rows, read again once in the order of the input, and laid down in the order in which they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from neardup.cutting import cut
+from neardup.engine.reading.again import PIECE_BYTES, made_texts
+from neardup.engine.reading.collection import Collection
+from neardup.engine.space import Space
+from neardup.engine.threads import in_order
+from neardup.spool import Column, Texts
+from neardup.stages.text import arranged, chosen
+from neardup.types import I32, I64, Documents
+
+MEMORY_PART = 0.15
+"""The share of the memory for data up to which the texts stay there."""
+BATCH_PART = 0.05
+"""The share that texts may take on their way to a file; those of a batch lie there block by block."""
+ROWS = 1 << 20
+"""Rows whose lengths are looked up at a time."""
+
+
+class LaidTexts(Texts):
+    """The texts of some rows in an order of their own."""
+
+    def __init__(self, texts: Texts, rows: Column, places: Column) -> None:
+        """``rows`` rise; the text of the i-th of them is ``texts[places[i]]``."""
+        self._texts = texts
+        self._rows: I64 = rows.slice(0, len(rows))
+        self._places: I32 = places.slice(0, len(places))
+
+    @classmethod
+    def restored(cls, collection: Collection) -> Texts:
+        """Give the texts that an interrupted run laid down, or those of the collection if they were at hand."""
+        rows, places = _columns(collection.space)
+        return cls(made_texts("laid", collection.space), rows, places) if len(rows) else collection.texts
+
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        """As ``Texts.parts``."""
+        places = self._places[np.searchsorted(self._rows, rows)].astype(np.int64)
+        order = np.argsort(places, kind="stable")
+        local = np.empty(rows.size, dtype=np.int64)
+        if np.array_equal(order, np.arange(rows.size)):
+            yield from self._texts.parts(places, most)
+            return
+        for documents, found, _ in self._texts.parts(places[order], most):  # of a file: one block
+            local[order] = found
+            yield documents, local, slice(0, rows.size)
+
+
+def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) -> Texts:
+    """Read the texts of ``rows`` (rising) again, in threads, and lay them down by the ``block`` of each.
+
+    Gives the texts of the collection if they are at hand, or if there is no place for files. Texts that fit into their
+    share of the memory stay there, as they come. In a file those of a block lie together if they were read together.
+    """
+    texts, space = collection.texts, collection.space
+    if texts.is_at_hand or space.path is None:
+        return texts
+    sizes = (texts.lengths(rows[i : i + ROWS]) for i in range(0, rows.size, ROWS))
+    total = sum(int(size.sum()) for size in sizes)
+    fits = space.workdir is None and total <= space.budget.share(MEMORY_PART)
+    if fits:
+        block = np.zeros_like(block)
+    else:
+        space.need(total, "reading candidate documents again")
+        space.scratch()
+    laid, of_rows, places = made_texts("laid", space), *_columns(space)
+    batch = PIECE_BYTES if fits else max(PIECE_BYTES, space.budget.share(BATCH_PART))
+
+    def read(part: I64) -> list[Documents]:
+        return [chosen(documents, local) for documents, local, _ in texts.parts(part)]
+
+    def pieces() -> Iterator[I64]:
+        for i in range(0, rows.size, ROWS):
+            some = rows[i : i + ROWS]
+            yield from (some[part] for part in cut(texts.lengths(some), PIECE_BYTES))
+
+    held: list[Documents] = []
+    for found in in_order(read, pieces(), threads=threads):
+        held += found
+        if sum(documents.nbytes for documents in held) >= batch:
+            _lay(laid, held, block, places)
+            held = []
+    if held:
+        _lay(laid, held, block, places)
+    of_rows.append(rows)
+    return LaidTexts(laid, of_rows, places)
+
+
+def _lay(laid: Texts, held: list[Documents], block: I32, places: Column) -> None:
+    """Append a batch of texts, those of one block together, and their places."""
+    first, count = len(places), sum(map(len, held))
+    order = np.argsort(block[first : first + count], kind="stable")
+    place = np.empty(count, dtype=np.int32)
+    place[order] = np.arange(first, first + count, dtype=np.int32)
+    laid.append(arranged(held, order))
+    places.append(place)
+
+
+def _columns(space: Space) -> tuple[Column, Column]:
+    return space.column("laid-rows", np.int64), space.column("laid-places", np.int32)
+
+
+def drop_texts(space: Space) -> None:
+    """Delete what ``lay_texts`` wrote, if it wrote any."""
+    for name in [] if space.workdir is None else space.workdir.names("laid-"):
+        space.workdir.delete(name)
