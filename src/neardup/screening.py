@@ -2,7 +2,7 @@
 
 Keeping the lowest bits of MinHash values is b-bit minwise hashing (P. Li, C. König, "b-Bit Minwise Hashing", WWW 2010):
 two slots that agree agree in their bits, and two that differ agree in w bits with probability 2**-w. So a field of w
-bits agrees with probability t + (1 - t) / 2**w for a pair of similarity t, and fields of unrelated documents with 2**-w.
+bits agrees with probability t + (1 - t) / 2**w for a pair of similarity t, and with 2**-w for unrelated documents.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> t
     """Return how likely a pair becomes a candidate and agrees in j of its fields, for every j.
 
     Two arrays, float64[fields + 1]: of meeting in exactly one band, and of meeting in several. They sum up to the
-    S-curve. Slots of the pair agree independently, each with probability ``similarity``. The first ``fields`` slots have
-    a field of ``width`` bits.
+    S-curve. Slots of the pair agree independently, each with probability ``similarity``. The first ``fields`` slots
+    have a field of ``width`` bits.
 
     The number of agreeing fields is not independent of the number of bands: a pair that meets only once has fewer equal
     slots than others. So the distribution is computed band by band, as polynomials in z whose coefficient of z**j

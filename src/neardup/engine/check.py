@@ -16,7 +16,7 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
-from neardup.spool import Texts
+from neardup.spool import Parts
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
@@ -107,13 +107,13 @@ def built_sets(
 class _Loaded:
     """The texts of rising rows, all of them at hand."""
 
-    def __init__(self, texts: Texts, rows: I64, *, threads: int) -> None:
+    def __init__(self, parts: Parts, rows: I64, *, threads: int) -> None:
         """Ask for them, a run of rows in each thread."""
         self._rows = rows
         self._blocks: list[tuple[Documents, I64, int, int]] = []
         step = max(1, -(-rows.size // threads))
         runs = [slice(first, first + step) for first in range(0, rows.size, step)]
-        loaded = in_order(lambda run: list(texts.parts(rows[run])), runs, threads=threads)
+        loaded = in_order(lambda run: list(parts(rows[run])), runs, threads=threads)
         for run, found in zip(runs, loaded, strict=True):
             self._blocks += [(block, local, run.start + at.start, run.start + at.stop) for block, local, at in found]
 
@@ -146,12 +146,12 @@ class Checker:
         """Held while texts are compared that have more than the share of a thread."""
 
     def __call__(
-        self, left: I64, right: I64, threshold: float, *, texts: Texts | None = None, observer: Observer | None = None
+        self, left: I64, right: I64, threshold: float, *, parts: Parts | None = None, observer: Observer | None = None
     ) -> F64:
         """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
 
-        ``texts`` stand for those of the collection where they lie in a better order. The result does not depend on
-        them, nor on threads or chunks. ``checked`` counts the pairs that are held against a threshold, but not those of
+        ``parts`` gives the texts if they lie elsewhere in a better order. The result does not depend on it, nor on
+        threads or chunks. ``checked`` counts the pairs that are held against a threshold, but not those of
         which only the similarity is asked for (a threshold of 0).
         """
         similarity = np.full(left.size, -1.0)
@@ -159,7 +159,7 @@ class Checker:
         for i in range(0, left.size, step):
             self._chunk = self._chunk_now()
             some = slice(i, i + step)
-            for chunk, found in self._checked(left[some], right[some], threshold, texts or self.collection.texts):
+            for chunk, found in self._checked(left[some], right[some], threshold, parts or self.collection.texts.parts):
                 similarity[i + chunk.pairs] = found
                 self.checked += chunk.pairs.size if threshold > 0 else 0
                 if observer is not None:
@@ -174,11 +174,11 @@ class Checker:
         """Give up the memory that is kept for the next chunk."""
         self._buffers.clear()
 
-    def _checked(self, left: I64, right: I64, threshold: float, texts: Texts) -> Iterator[tuple[Chunk, F64]]:
+    def _checked(self, left: I64, right: I64, threshold: float, parts: Parts) -> Iterator[tuple[Chunk, F64]]:
         counts, lengths = self.collection.counts.take, self.collection.texts.lengths
         for chunks in self._together(verify_stage.chunks(left, right, counts, lengths, budget=self._chunk)):
             rows = chunks[0].docs if len(chunks) == 1 else distinct(np.concatenate([chunk.docs for chunk in chunks]))
-            loaded = _Loaded(texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
+            loaded = _Loaded(parts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
             for chunk in chunks:
                 yield chunk, self._check_chunk(chunk, loaded, threshold)
             del loaded  # before the next are read

@@ -226,7 +226,7 @@ def _verified(
     observer.stage("check", len(laid), "")
     observer.advance(done)
     for left, right, passed in laid.pieces(done):
-        similarity = check(left, right, spec.threshold, texts=laid.texts, observer=observer)
+        similarity = check(left, right, spec.threshold, parts=laid.parts, observer=observer)
         near = similarity >= 0
         left, right, similarity = left[near], right[near], similarity[near]
         pairs.add(left, right, similarity)

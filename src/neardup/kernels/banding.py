@@ -253,8 +253,8 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
     ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is written if its
     signatures agree in at least ``min_matches`` slots and ``band`` is the first band in which they agree (``band`` < 0:
     wherever it is met): members of a bucket may have met before, or share a short key by chance. Pairs inside one crowd
-    (``crowd[row]`` equal and >= 0) are passed over, since its star lists them. With ``by_crowd`` the members of a bucket
-    are in rising order of their crowds, and whole crowds are passed over at once.
+    (``crowd[row]`` equal and >= 0) are passed over, since its star lists them. With ``by_crowd`` the members of a
+    bucket are in rising order of their crowds, and whole crowds are passed over at once.
     """
     n = 0
     bucket, i, j, candidates = state[0], state[1], state[2], state[3]

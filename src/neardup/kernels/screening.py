@@ -17,7 +17,7 @@ S1, S2, S4 = np.uint64(1), np.uint64(2), np.uint64(4)
 
 @kernel("uint32[:, ::1], int64, int64, int64, uint64[:, ::1]")
 def put_bits(values, fields, width, first, bits):
-    """Write the lowest ``width`` bits of the first ``fields`` slots of each signature to ``bits`` from row ``first`` on."""
+    """Write the lowest bits of the first ``fields`` slots of each signature to ``bits``, from row ``first`` on."""
     a_word = 64 // width
     mask = np.uint64((1 << width) - 1)
     for i in range(values.shape[0]):
@@ -45,7 +45,7 @@ def _fields_apart(x, width):
 
 @kernel("read(uint64[:, ::1]), int64[::1], read(uint64[:, ::1]), int64[::1], int64, int64[::1]")
 def count_apart(first, left, second, right, width, apart):
-    """Count the fields in which row ``left[p]`` of ``first`` and row ``right[p]`` of ``second`` differ, for each pair p."""
+    """Count the fields in which row ``left[p]`` of ``first`` and row ``right[p]`` of ``second`` differ."""
     for p in range(left.size):
         n = np.int64(0)
         for word in range(first.shape[1]):
@@ -55,11 +55,11 @@ def count_apart(first, left, second, right, width, apart):
 
 @kernel("int64[::1], int64[::1], int64, read(uint64[:, ::1]), int64, int64, int64[::1], int64[::1], int64[::1]")
 def near_pairs(members, starts, largest, bits, width, most_apart, state, left, right):
-    """Write pairs that differ in at most ``most_apart`` fields, of buckets of up to ``largest`` members, from a bucket on.
+    """Write the pairs of buckets that differ in at most ``most_apart`` fields; return how many were written.
 
-    ``state`` is int64[2]: the next bucket, and the pairs that were met so far. Stops where ``left`` and ``right`` have
-    no room for all pairs of the next bucket. Returns how many pairs were written, the smaller row first. Members of a
-    bucket rise. If ``bits`` has no rows, every pair is written.
+    ``state`` is int64[2]: the next bucket, and the pairs that were met so far. Buckets of more than ``largest`` members
+    are passed over. Stops if ``left`` and ``right`` have no room for all pairs of the next bucket. Members of a bucket
+    rise, so that left rows are the smaller ones. If ``bits`` has no rows, every pair is written.
     """
     words = bits.shape[1]
     held = np.empty((largest, words), np.uint64)

@@ -11,7 +11,7 @@ Nothing here knows what the values mean.
 from neardup.spool.columns import Column, FileColumn, MemoryColumn
 from neardup.spool.machine import available_memory, peak_memory, resident_memory
 from neardup.spool.sorter import Sorter
-from neardup.spool.texts import FileTexts, MemoryTexts, Texts, same_bytes
+from neardup.spool.texts import FileTexts, MemoryTexts, Parts, Texts, same_bytes
 from neardup.spool.workdir import Workdir, free_bytes
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "FileTexts",
     "MemoryColumn",
     "MemoryTexts",
+    "Parts",
     "Sorter",
     "Texts",
     "Workdir",

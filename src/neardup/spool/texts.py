@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.types import I64, SLACK, Documents, Mask
+
+
+Parts = Callable[[I64], Iterator[tuple[Documents, I64, slice]]]
+"""Gives some documents of ``Texts``; see ``Texts.parts``."""
 
 
 class Texts(Protocol):

@@ -39,12 +39,12 @@ def near_pairs(members: I64, starts: I64, screen: Screen, bits: U64 | None) -> I
     """
     known = np.empty((0, screen.words), dtype=np.uint64) if bits is None else bits
     state = np.zeros(2, dtype=np.int64)
+    left, right = np.empty((2, ROOM), dtype=np.int64)
+    most_apart = screen.fields - screen.least
     while state[0] < starts.size - 1:
-        left, right = np.empty((2, ROOM), dtype=np.int64)
         met = int(state[1])
-        most_apart = screen.fields - screen.least
         n = screening.near_pairs(members, starts, SMALL, frozen(known), screen.width, most_apart, state, left, right)
-        yield left[:n], right[:n], int(state[1]) - met
+        yield left[:n].copy(), right[:n].copy(), int(state[1]) - met
 
 
 def passes(first: U64, left: I64, second: U64, right: I64, screen: Screen, is_alone: Mask) -> Mask:

@@ -16,8 +16,8 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.banding.pending import Pending
 from neardup.engine.check import pairs_at_once
-from neardup.engine.reading.laid_texts import LaidTexts, drop_texts, lay_texts
-from neardup.spool import Texts
+from neardup.engine.reading.laid_texts import drop_texts, lay_texts, restored_texts
+from neardup.spool import Parts
 from neardup.stages.cluster import Components
 from neardup.types import I32, I64, Mask
 
@@ -38,8 +38,8 @@ class LaidOut:
         self._pending, self._allowed, self._threads = pending, allowed, threads
         self._collection = pending.collection
         space = self._collection.space
-        self.texts: Texts = self._collection.texts
-        """The texts of all documents that have a pair."""
+        self.parts: Parts = self._collection.texts.parts
+        """Gives the texts of documents that have a pair."""
         self._rows = pairs_at_once(space)
         self._few: list[tuple[I64, I64]] = []
         self._layout = None
@@ -48,7 +48,7 @@ class LaidOut:
             part = 0.15 if self._collection.is_spooled else 0.075
             self._layout = space.sorter("layout", payload=np.dtype(np.uint64), part=part)
             if space.state.get("laid_out"):
-                self.texts = LaidTexts.restored(self._collection)
+                self.parts = restored_texts(self._collection)
             else:
                 self._lay_out()
         else:
@@ -90,26 +90,29 @@ class LaidOut:
     def _lay_out(self) -> None:
         assert self._layout is not None, "few pairs are not laid out"
         space, n = self._collection.space, len(self._collection)
-        rows, block, blocks = self._blocks()
+        pairs, components = space.column("passing", np.int32, 2), Components(n)
         for left, right in self._passing():
+            pairs.append(np.column_stack((left, right)).astype(np.int32))
+            components.join(left, right)
+        self._pending.drop()
+        rows, block, blocks = self._blocks(components)
+        for _, some in pairs.scan(self._rows):
+            left, right = some.T
             key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
             self._layout.add(key, left.astype(np.uint64) * np.uint64(n) + right.astype(np.uint64))
-        self._pending.drop()
-        self.texts = lay_texts(self._collection, rows, block[rows], threads=self._threads)
+        if space.workdir is not None and "passing" in space.workdir.names():
+            space.workdir.delete("passing")
+        self.parts = lay_texts(self._collection, rows, block[rows], threads=self._threads)
         if space.is_lasting:
             self._layout.flush()
             space.checkpoint(laid_out=True)
 
-    def _blocks(self) -> tuple[I64, I32, int]:
+    def _blocks(self, components: Components) -> tuple[I64, I32, int]:
         """Rows that have a pair, rising; the block of each of all rows (int32[n]); and the number of blocks."""
         n, counts = len(self._collection), self._collection.counts
-        components = Components(n)
-        for left, right in self._passing():
-            components.join(left, right)
         rows, label = components.joined()
         order = np.argsort(label, kind="stable")
         first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0)) if rows.size else rows
-        del components, label
         cost = np.empty(rows.size, dtype=np.int64)
         for some in cut(np.ones(rows.size, np.int32), 1 << 20):
             cost[some] = counts.take(rows[some])

@@ -168,7 +168,7 @@ class Pending:
         self.is_large: Mask = np.zeros(n, dtype=np.bool_)
         """bool[n]: members of large buckets. Two of them may have met in one, beside the small bucket that is known."""
         self.is_apart: Mask = np.zeros(n, dtype=np.bool_)
-        """bool[n]: documents that were told apart, so that each pair of two of them that may be similar is vouched for."""
+        """bool[n]: documents that were told apart. Each pair of two of them that may be similar is vouched for."""
 
     def __len__(self) -> int:
         """Pairs at most: one that was met in several bands counts several times."""

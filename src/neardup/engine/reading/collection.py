@@ -271,7 +271,7 @@ def sketch_rows(
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
-        if len(bits):  # else there are no signatures, or not yet
+        if spec.screen is not None and not needs_memory(spec):  # else there are no signatures, or not yet
             band_stage.put_short_keys(values, spec.bands, first, keys)
             screen_stage.put_bits(values, spec.screen, first, bits)
         short += more
@@ -433,8 +433,8 @@ def _predict(collection: Collection, space: Space, observer: Observer, left: flo
         )
     if expected > MOST_DOCUMENTS:
         observer.note(
-            f"by the size of the input there are about {expected} documents, and pairs can be numbered for {MOST_DOCUMENTS}. The "
-            "run ends when it has met more. Split the collection into parts."
+            f"by the size of the input there are about {expected} documents, and pairs can be numbered for "
+            f"{MOST_DOCUMENTS}. The run ends when it has met more. Split the collection into parts."
         )
     held = collection.nbytes - (collection.spare_bytes if collection.is_near else 0)
     if space.workdir is not None or held * (1 + left) > space.budget.store:

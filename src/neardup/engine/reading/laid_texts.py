@@ -1,4 +1,4 @@
-"""Texts of some rows, read again once in the order of the input, and laid down in the order in which they are wanted."""
+"""Texts of some rows, read again once in the order of the input, and laid down in the order that the check wants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.engine.reading.again import PIECE_BYTES, made_texts
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
-from neardup.spool import Column, Texts
+from neardup.spool import Column, Parts, Texts
 from neardup.stages.text import arranged, chosen
 from neardup.types import I32, I64, Documents
 
@@ -23,7 +23,7 @@ ROWS = 1 << 20
 """Rows whose lengths are looked up at a time."""
 
 
-class LaidTexts(Texts):
+class LaidTexts:
     """The texts of some rows in an order of their own."""
 
     def __init__(self, texts: Texts, rows: Column, places: Column) -> None:
@@ -32,34 +32,28 @@ class LaidTexts(Texts):
         self._rows: I64 = rows.slice(0, len(rows))
         self._places: I32 = places.slice(0, len(places))
 
-    @classmethod
-    def restored(cls, collection: Collection) -> Texts:
-        """Give the texts that an interrupted run laid down, or those of the collection if they were at hand."""
-        rows, places = _columns(collection.space)
-        return cls(made_texts("laid", collection.space), rows, places) if len(rows) else collection.texts
-
-    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
         """As ``Texts.parts``."""
         places = self._places[np.searchsorted(self._rows, rows)].astype(np.int64)
         order = np.argsort(places, kind="stable")
         local = np.empty(rows.size, dtype=np.int64)
         if np.array_equal(order, np.arange(rows.size)):
-            yield from self._texts.parts(places, most)
+            yield from self._texts.parts(places)
             return
-        for documents, found, _ in self._texts.parts(places[order], most):  # of a file: one block
+        for documents, found, _ in self._texts.parts(places[order]):  # of a file: one block
             local[order] = found
             yield documents, local, slice(0, rows.size)
 
 
-def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) -> Texts:
+def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) -> Parts:
     """Read the texts of ``rows`` (rising) again, in threads, and lay them down by the ``block`` of each.
 
-    Gives the texts of the collection if they are at hand, or if there is no place for files. Texts that fit into their
+    Returns what gives them: the texts of the collection if they are at hand, or if there is no place for files. Texts that fit into their
     share of the memory stay there, as they come. In a file those of a block lie together if they were read together.
     """
     texts, space = collection.texts, collection.space
     if texts.is_at_hand or space.path is None:
-        return texts
+        return texts.parts
     sizes = (texts.lengths(rows[i : i + ROWS]) for i in range(0, rows.size, ROWS))
     total = sum(int(size.sum()) for size in sizes)
     fits = space.workdir is None and total <= space.budget.share(MEMORY_PART)
@@ -88,7 +82,14 @@ def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) ->
     if held:
         _lay(laid, held, block, places)
     of_rows.append(rows)
-    return LaidTexts(laid, of_rows, places)
+    return LaidTexts(laid, of_rows, places).parts
+
+
+def restored_texts(collection: Collection) -> Parts:
+    """Return what gives the texts that an interrupted run laid down, or those of the collection if it laid none."""
+    rows, places = _columns(collection.space)
+    laid = made_texts("laid", collection.space)
+    return LaidTexts(laid, rows, places).parts if len(rows) else collection.texts.parts
 
 
 def _lay(laid: Texts, held: list[Documents], block: I32, places: Column) -> None:
@@ -107,5 +108,6 @@ def _columns(space: Space) -> tuple[Column, Column]:
 
 def drop_texts(space: Space) -> None:
     """Delete what ``lay_texts`` wrote, if it wrote any."""
-    for name in [] if space.workdir is None else space.workdir.names("laid-"):
-        space.workdir.delete(name)
+    if space.workdir is not None:
+        for name in space.workdir.names("laid"):
+            space.workdir.delete(name)
