@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from neardup.arrays import numbers
 from neardup.engine.reading.again import SourceTexts
-from neardup.engine.reading.collection import Collection, words_of
+from neardup.engine.reading.collection import Collection, check_count, words_of
 from neardup.engine.reading.families import Hashers
 from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts
@@ -98,7 +98,9 @@ def collection(job: Job, space: Space, found: Arrays) -> KnownCollection:
         column.append(found[name])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)
     values = Signatures(spec, hashers, texts, keep=False, near=False)
-    return KnownCollection(spec, space, hashers, texts, values, counts, prints, bits)
+    known = KnownCollection(spec, space, hashers, texts, values, counts, prints, bits)
+    check_count(known, space, 0.0)
+    return known
 
 
 class KnownPlaces(Places):
