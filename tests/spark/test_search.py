@@ -297,6 +297,7 @@ def test_more_documents_with_pairs_than_can_be_numbered_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("neardup.engine.reading.collection.MOST_DOCUMENTS", 100)
+    monkeypatch.setattr("neardup.spark.search.FEWEST", 10_000)  # no sample is collected
     reader = open_across(write(tmp_path / "in", collection(3, [60, 60])), None, InputOptions(), item=False)
     cluster = InProcess()
     how: dict[str, Any] = {"cluster": cluster, "storage": Storage(str(tmp_path / "work")), "split_bytes": 5000}
