@@ -1,4 +1,4 @@
-"""The exact check: candidate pairs laid out by partitions, the texts of each brought there once.
+"""The exact check: candidate pairs are laid out in partitions, and each text is brought once to a partition.
 
 check/PPPP.arrays ──┐
 inputs ── texts ─┴─► verified/PPPP.arrays   pairs that reach the threshold, with their exact similarity
@@ -24,7 +24,7 @@ from neardup.types import F64, I64
 
 
 def take_candidates(job: Job, name: str, threshold: float, part: int, blobs: Blobs) -> Facts:
-    """Check the pairs of a partition, as one machine does."""
+    """Check the pairs of a partition as one machine does."""
     pairs = job.storage.get(f"{name}-pairs/{part:06d}")
     taken = taken_texts(blobs)
     left, right = np.searchsorted(taken.rows, pairs["left"]), np.searchsorted(taken.rows, pairs["right"])
@@ -43,7 +43,7 @@ def take_candidates(job: Job, name: str, threshold: float, part: int, blobs: Blo
 def check_pairs(
     search: ClusterWork, pieces: Iterable[tuple[I64, I64]], threshold: float
 ) -> Iterator[tuple[I64, I64, F64]]:
-    """Check pairs of known documents on the cluster; gives those that reach the threshold, with their similarity.
+    """Check pairs of known documents on the cluster; yield those that reach the threshold, with their similarity.
 
     ``pieces`` are left and right of some pairs at a time, by the new numbers of their documents.
     """
@@ -63,7 +63,7 @@ def check_pairs(
     give, take = partial(give_wanted, job, name=name), partial(take_candidates, job, name, threshold)
     found = search.exchange("check", splits, give, parts, take)
     search.tally.checked += sum(each["checked"] for each in found)
-    # as many parts as there are answers: a run that went on with less memory had others
+    # a resumed run with another memory limit divides the pairs differently, so the recorded answers count the parts
     for verified in job.storage.get_all(f"{name}-verified/{number:06d}" for number in range(len(found))):
         left, right = np.searchsorted(rows, verified["left"]), np.searchsorted(rows, verified["right"])
         yield left, right, verified["similarity"]

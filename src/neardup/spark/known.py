@@ -29,11 +29,11 @@ from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, MOST_FAULTS, SLACK, Batch, Documents, Fault
 
 COLUMNS = "counts", "lengths", "prints", "bits"
-"""The columns of the first reading from which ``collection`` is made; ``lengths`` are bytes of normalised texts."""
+"""The columns of the first reading that ``collection`` takes; ``lengths`` counts the bytes of normalised texts."""
 
 
 def look_up(job: Inputs, split: int, name: str) -> Facts:
-    """Write down what is known of the documents of a split that are asked for."""
+    """Write COLUMNS, rows and ids of the requested documents of a split."""
     places = job.storage.get(f"{name}-asked/{split:06d}")["places"]
     found = job.storage.get(f"read/{split:06d}")
     known: Arrays = {column: found[column][places] for column in (*COLUMNS, "rows") if column in found}
@@ -51,7 +51,7 @@ def looked_up(job: Job, name: str, splits: Sequence[int]) -> Arrays:
 
 
 class KnownTexts(SourceTexts):
-    """The lengths of texts that are somewhere else."""
+    """The lengths of texts that are with the workers."""
 
     def __init__(self, lengths: Column) -> None:
         """``lengths``: bytes of the normalised texts."""

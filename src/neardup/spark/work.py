@@ -181,7 +181,7 @@ class ClusterWork(StagedWork[Job]):
         return [split for split, _, _ in found]
 
     def look_up(self, name: str, rows: I64) -> Arrays:
-        """Look up ``known.COLUMNS`` of documents by their rows, rising; their names go to the storage."""
+        """Look up ``known.COLUMNS`` of documents by their sorted rows; write their names to the storage."""
         job = self.job
         splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))
