@@ -176,6 +176,27 @@ def test_workers_with_more_memory_go_on(tmp_path: Path) -> None:
     assert second.stages == ["check"]
 
 
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(("before", "after"), [(20, 10_000), (10_000, 20)])
+def test_a_driver_with_another_memory_limit_continues_after_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, after: int
+) -> None:
+    def stop(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    path, storage = write(tmp_path / "in", collection(6, [30, 20])), Storage(str(tmp_path / "work"))
+    one = run(path, Storage(str(tmp_path / "whole")), InProcess(), go_on=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("neardup.engine.banding.laid_out.pairs_at_once", lambda space: before)
+        patched.setattr("neardup.spark.search.follow_leaders", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(path, storage, InProcess(), go_on=False)
+    monkeypatch.setattr("neardup.engine.banding.laid_out.pairs_at_once", lambda space: after)
+    second = InProcess()
+    assert_equal(one, run(path, storage, second, go_on=True))
+    assert not second.stages
+
+
 def cut_short(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from neardup import tuning
 from neardup.engine.banding import hot
 from neardup.errors import InputChanged, InputError
 from neardup.params import InputOptions, RunOptions, SearchOptions
+from neardup.screening import choose_screen
 from neardup.spark.copies import Groups
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
@@ -124,7 +126,7 @@ def test_any_number_of_partitions_gives_the_same(
     cluster = Counting(twice=True)
     assert_equal(*find_both(write(tmp_path / "in", texts), threshold=0.6, crowd=6, cluster=cluster))
     assert cluster.parts["keys"] >= partitions
-    assert cluster.parts["check"] >= partitions // 10
+    assert cluster.parts["check"] >= partitions // 40
     assert partitions > 1 or set(cluster.parts.values()) <= {1, 2}
 
 
@@ -164,6 +166,25 @@ def test_overfull_documents_have_the_same_pairs(
     one, other = find_both(write(tmp_path / "in", crawl(300, (70, 150), 0.8)), threshold=0.8, crowd=crowd)
     assert one.pairs.num_rows > 100
     assert_equal(one, other)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_pair_that_meets_in_one_band_only_is_screened_as_on_one_machine(
+    tmp_path: Path, find_both: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(3)
+    path = write(tmp_path / "in", [text for size in (150, 100) for text in family(rng, size, changes=15)])
+    one, other = find_both(path, threshold=0.5, crowd=30)  # many pairs of two documents from large buckets, too
+    assert_equal(one, other)
+
+    def without_the_rule(*given: Any, **more: Any) -> Any:
+        screen = choose_screen(*given, **more)
+        return replace(screen, least_alone=screen.least)
+
+    monkeypatch.setattr(tuning, "choose_screen", without_the_rule)
+    one, more = find_both(path, threshold=0.5, crowd=30)
+    assert_equal(one, more)
+    assert more.summary.checked > other.summary.checked + 100
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", " "], ["alone"], ["a copy of this", "a copy of this"]])
@@ -269,3 +290,21 @@ def test_a_cluster_refuses_an_input_of_which_nothing_can_be_read(tmp_path: Path)
         ClusterRun(reader, tuning.make_spec(SearchOptions()), RunOptions(), worker_memory=600 << 20, **how) as run,
     ):
         run.find("star")
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_more_documents_with_pairs_than_can_be_numbered_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neardup.engine.reading.collection.MOST_DOCUMENTS", 100)
+    monkeypatch.setattr("neardup.spark.search.FEWEST", 10_000)  # no sample is collected
+    reader = open_across(write(tmp_path / "in", collection(3, [60, 60])), None, InputOptions(), item=False)
+    cluster = InProcess()
+    how: dict[str, Any] = {"cluster": cluster, "storage": Storage(str(tmp_path / "work")), "split_bytes": 5000}
+    spec = tuning.make_spec(SearchOptions(threshold=0.6))
+    with (
+        pytest.raises(InputError, match="more than 100 documents"),
+        ClusterRun(reader, spec, RunOptions(), worker_memory=600 << 20, **how) as run,
+    ):
+        run.find("star")
+    assert cluster.stages[-1] == "names"  # no task had as many

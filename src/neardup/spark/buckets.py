@@ -2,6 +2,8 @@
 
     keys/ ── keys of representatives, by their value ──► buckets/PPPP.arrays   pairs of small buckets, large buckets
 
+The pairs of small buckets are all written, once for each bucket: the driver screens them when it knows their documents.
+
 A key is five bytes and a row four on the way, so that a document of b bands weighs 9 b bytes. A key that is hot by the
 documents of one split alone would make its partition large: there only the key goes, and the documents stay behind,
 in hot-keys/, where the driver finds them.
@@ -17,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import starts_of
-from neardup.engine.banding.candidates import SMALL
 from neardup.kernels import banding
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.packing import Arrays, packed, unpacked
 from neardup.spark.pieces import Job
 from neardup.stages import bands as band_stage
+from neardup.stages.screen import SMALL, near_pairs
 from neardup.types import I32, I64, U8, U64, Mask
 
 RANGES = 1 << 16
@@ -201,15 +203,15 @@ def weights_of(job: Job, split: int) -> I32:
 
 def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
     """Find the buckets of a partition: pairs of the small ones, and the others with their members."""
-    bands = job.spec.bands.bands
+    screen = job.spec.screen
+    assert screen is not None, "bands come with a screen"
     given = [(job.bases[split], unpacked(blob)) for split, blob in blobs]
     hot, hot_splits = [], [split for (split, _), (_, blob) in zip(blobs, given, strict=True) if "marks" in blob]
     left: list[I64] = [np.empty(0, np.int64)]
     right: list[I64] = [np.empty(0, np.int64)]
-    tags: list[I64] = [np.empty(0, np.int64)]
     large: list[I64] = [np.empty(0, np.int64)]
     sizes: list[I64] = []
-    for band in range(bands):
+    for band in range(job.spec.bands.bands):
         rows, keys, weight = _of_band(given, band)
         marks = [blob["marks"][blob["mark_bands"] == band] for _, blob in given if "marks" in blob]
         if marks:
@@ -222,12 +224,10 @@ def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
         for members in found.hot:
             large.append(rows[members])
             sizes.append(np.array([[band, members.size, 1]]))
-        is_small = np.diff(found.starts) <= SMALL
-        for a, b in band_stage.all_pairs(*found.chosen(is_small)):
+        for a, b, _ in near_pairs(found.members, found.starts, screen, None):
             left.append(rows[a])
             right.append(rows[b])
-            tags.append(np.full(a.size, band + 1))
-        members, starts = found.chosen(~is_small)
+        members, starts = found.chosen(np.diff(found.starts) > SMALL)
         waiting = np.diff(starts)
         large.append(rows[members])
         sizes.append(np.column_stack((np.full(waiting.size, band), waiting, np.zeros_like(waiting))))
@@ -235,7 +235,6 @@ def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
         f"buckets/{part:06d}",
         left=np.concatenate(left),
         right=np.concatenate(right),
-        tag=np.concatenate(tags).astype(np.int16),
         members=np.concatenate(large),
         sizes=np.concatenate([np.empty((0, 3), np.int64), *sizes]),
         hot_splits=np.array(hot_splits, dtype=np.int64),

@@ -16,14 +16,13 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.engine.banding.candidates import BandWork, pair_large
-from neardup.engine.check import Checker, TooLargeError
+from neardup.engine.check import Checker, TooLargeError, pairs_at_once
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import Collection
 from neardup.spark import buckets
 from neardup.spark.buckets import Buckets
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
-from neardup.spark.storage import Storage
 from neardup.spark.texts import brought_texts, collected
 from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64, Mask
@@ -48,7 +47,7 @@ class Crowded:
     bands: tuple[int, ...]
     """Bands with a hot bucket."""
     pairs: tuple[str, ...]
-    """Names of the files of candidate pairs, tagged as ``Pending`` has them."""
+    """Names of the files of candidate pairs, all of them vouched for."""
 
     @classmethod
     def none(cls) -> Crowded:
@@ -84,7 +83,7 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
     work.tally.overfull = facts["overfull"]
     arrays = job.storage.get("crowds")
     files = tuple(f"crowd-pairs/{number:06d}" for number in range(facts["files"]))
-    return Crowded(rows, **_columns(arrays), bands=tuple(facts["bands"]), pairs=files)
+    return Crowded(rows, **_columns(arrays), bands=tuple(np.unique(hot.bands).tolist()), pairs=files)
 
 
 def _columns(arrays: Arrays) -> dict[str, Any]:
@@ -116,14 +115,8 @@ def _found(work: ClusterWork, hot: Buckets, rows: I64, collection: Collection) -
         stars=np.column_stack((rows[member], rows[leader])),
         similarity=np.concatenate([np.empty(0), *(each[2] for each in stars)]),
     )
-    files = _put_pairs(storage, rows, found.pending.pieces())
-    facts = {"met": found.met, "overfull": found.overfull, "checked": check.checked, "files": files}
-    return facts | {"bands": sorted(found.pending.hot)}
-
-
-def _put_pairs(storage: Storage, rows: I64, pieces: Any) -> int:
     files = 0
-    for left, right, tag in pieces:
-        storage.put(f"crowd-pairs/{files:06d}", left=rows[left], right=rows[right], tag=tag.astype(np.int16))
+    for left, right in found.pending.passing(pairs_at_once(collection.space)):
+        storage.put(f"crowd-pairs/{files:06d}", left=rows[left], right=rows[right])
         files += 1
-    return files
+    return {"met": found.met, "overfull": found.overfull, "checked": check.checked, "files": files}

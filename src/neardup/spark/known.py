@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers
 from neardup.engine.reading.again import SourceTexts
-from neardup.engine.reading.collection import Collection
+from neardup.engine.reading.collection import Collection, check_count, words_of
 from neardup.engine.reading.families import Hashers
 from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts
@@ -24,18 +24,19 @@ from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Inputs, Job
-from neardup.spark.reading import MADE, NUMBERS, id_arrays, ids_from
+from neardup.spark.reading import MADE, NUMBERS, gathered, id_arrays, ids_from
 from neardup.spool import Column, MemoryColumn
-from neardup.types import I64, MOST_FAULTS, SLACK, U64, Batch, Documents, Fault
+from neardup.types import I64, MOST_FAULTS, SLACK, Batch, Documents, Fault
+
+COLUMNS = "counts", "lengths", "prints", "bits"
+"""The columns of the first reading that ``collection`` takes; ``lengths`` counts the bytes of normalised texts."""
 
 
 def look_up(job: Inputs, split: int, name: str) -> Facts:
-    """Write down what is known of the documents of a split that are asked for."""
+    """Write COLUMNS, rows and ids of the requested documents of a split."""
     places = job.storage.get(f"{name}-asked/{split:06d}")["places"]
     found = job.storage.get(f"read/{split:06d}")
-    known: Arrays = {
-        column: found[column][places] for column in ("counts", "lengths", "prints", "rows") if column in found
-    }
+    known: Arrays = {column: found[column][places] for column in (*COLUMNS, "rows") if column in found}
     ids = ids_from(found)
     if ids is not None:
         known |= id_arrays(ids.take(pa.array(places)))
@@ -43,28 +44,14 @@ def look_up(job: Inputs, split: int, name: str) -> Facts:
     return {"documents": int(places.size)}
 
 
-class Known(TypedDict):
-    """What is known of documents, in the order of their rows."""
-
-    counts: I64
-    lengths: I64
-    """Bytes of the normalised texts."""
-    prints: U64
-
-
-def looked_up(job: Inputs, name: str, splits: Sequence[int]) -> Known:
-    """What ``look_up`` wrote down of splits."""
-    found = list(job.storage.get_all((f"{name}/{split:06d}" for split in splits), "counts", "lengths", "prints"))
-    none = np.empty(0, dtype=np.int64)
-    return {
-        "counts": np.concatenate([none, *(each["counts"] for each in found)]),
-        "lengths": np.concatenate([none, *(each["lengths"] for each in found)]),
-        "prints": np.concatenate([np.empty((0, 2), np.uint64), *(each["prints"] for each in found)]),
-    }
+def looked_up(job: Job, name: str, splits: Sequence[int]) -> Arrays:
+    """Read the COLUMNS that ``look_up`` wrote down for splits."""
+    found = list(job.storage.get_all((f"{name}/{split:06d}" for split in splits), *COLUMNS))
+    return gathered({column: [each[column] for each in found] for column in COLUMNS}, job.spec)
 
 
 class KnownTexts(SourceTexts):
-    """The lengths of texts that are somewhere else."""
+    """The lengths of texts that are with the workers."""
 
     def __init__(self, lengths: Column) -> None:
         """``lengths``: bytes of the normalised texts."""
@@ -76,6 +63,11 @@ class KnownTexts(SourceTexts):
     @property
     def nbytes(self) -> int:
         return self._known.nbytes
+
+    @property
+    def is_at_hand(self) -> bool:
+        """True, so that the driver does not try to lay the texts out: ``checking`` brings them to the tasks."""
+        return True
 
     def lengths(self, rows: I64) -> I64:
         found: I64 = self._known.take(rows)
@@ -97,16 +89,18 @@ class KnownCollection(Collection):
         return self.shown
 
 
-def collection(job: Job, space: Space, found: Known) -> KnownCollection:
-    """The collection of the known documents, without their texts."""
-    spec, columns = job.spec, (MemoryColumn(np.int64), MemoryColumn(np.int64), MemoryColumn(np.uint64, 2))
-    counts, lengths, prints = columns
-    counts.append(found["counts"])
-    lengths.append(found["lengths"])
-    prints.append(found["prints"])
+def collection(job: Job, space: Space, found: Arrays) -> KnownCollection:
+    """Make the collection of the known documents, without their texts, from what ``looked_up`` gave."""
+    spec = job.spec
+    counts, lengths = MemoryColumn(np.int64), MemoryColumn(np.int64)
+    prints, bits = MemoryColumn(np.uint64, 2), MemoryColumn(np.uint64, words_of(spec))
+    for name, column in zip(COLUMNS, (counts, lengths, prints, bits), strict=True):
+        column.append(found[name])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)
     values = Signatures(spec, hashers, texts, keep=False, near=False)
-    return KnownCollection(spec, space, hashers, texts, values, counts, prints)
+    known = KnownCollection(spec, space, hashers, texts, values, counts, prints, bits)
+    check_count(known, space, 0.0)
+    return known
 
 
 class KnownPlaces(Places):

@@ -1,13 +1,13 @@
 """The first stage: each split is read, normalised and sketched; what the later stages need of it goes to the storage.
 
-read/NNNNNN.arrays    counts, prints, lengths, rows (where they do not follow each other), and ids
+read/NNNNNN.arrays    counts, prints, lengths, bits, rows (where they do not follow each other), and ids
 keys/NNNNNN.arrays    the keys of all bands
 places/NNNNNN.arrays  where in its file each record is, where it can be read by itself
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engine.fit import SAMPLE, SEED
-from neardup.engine.reading.collection import normalized, sketch_rows
+from neardup.engine.reading.collection import normalized, sketch_rows, words_of
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
 from neardup.inputs.columns import ReadColumns
@@ -23,6 +23,7 @@ from neardup.inputs.passed import PassedOver
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source, UnusableRecord
 from neardup.inputs.splits import PIECES, FaultInSplit, Split, SplitReading, lines_before, read_split
+from neardup.params import Spec
 from neardup.spark import bad_records
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
@@ -40,7 +41,7 @@ def read(job: Job, split: int) -> Facts:
     source = job.source_of(split)
     reading = read_split(source, piece)
     hashers = Hashers.of(spec)
-    found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "keys")}
+    found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "bits", "keys")}
     places: list[Places | None] = []
     names, short = Names(job, reading), 0
     for batch in batches_of_split(job, source, reading):
@@ -52,6 +53,7 @@ def read(job: Job, split: int) -> Facts:
         found["counts"].append(rows.counts)
         found["prints"].append(rows.prints)
         found["lengths"].append(np.diff(rows.documents.offsets))
+        found["bits"].append(rows.bits)
         places.append(batch.places)
         found["keys"].append(rows.keys)
         if batch.give_back is not None:
@@ -59,7 +61,7 @@ def read(job: Job, split: int) -> Facts:
     facts, named = names.told()
     facts["short"] = short
     facts["empty"] = sum(int(np.count_nonzero(each == 0)) for each in found["counts"])
-    arrays = _gathered(found, spec.bands.bands) | named
+    arrays = gathered(found, spec) | named
     keys = arrays.pop("keys")
     job.storage.put(f"sample/{split:06d}", **_sample(arrays))
     job.storage.put(f"read/{split:06d}", **arrays)
@@ -140,12 +142,14 @@ def _sample(arrays: Arrays) -> Arrays:
     return {"hashes": hashes[:SAMPLE], "places": at[first[:SAMPLE]]}
 
 
-def _gathered(found: dict[str, list[Any]], bands: int) -> Arrays:
+def gathered(found: Mapping[str, Sequence[Any]], spec: Spec) -> Arrays:
+    """Join the pieces of columns that all documents of a search have; a column without pieces is empty."""
     empty = {
         "counts": np.empty(0, dtype=np.int64),
         "prints": np.empty((0, 2), dtype=np.uint64),
         "lengths": np.empty(0, dtype=np.int64),
-        "keys": np.empty((bands, 0, KEY_BYTES), dtype=np.uint8),
+        "bits": np.empty((0, words_of(spec)), dtype=np.uint64),
+        "keys": np.empty((spec.bands.bands, 0, KEY_BYTES), dtype=np.uint8),
     }
     return {
         name: np.concatenate([empty[name], *values], axis=1 if name == "keys" else 0) for name, values in found.items()

@@ -16,6 +16,7 @@ from itertools import chain
 import numpy as np
 
 from neardup.cutting import distinct
+from neardup.engine.banding.laid_out import LaidOut
 from neardup.engine.banding.pending import Pending
 from neardup.engine.fit import FEWEST, SAMPLE, Hint, fit
 from neardup.engine.reading.copies import Copies
@@ -24,13 +25,13 @@ from neardup.engine.run import follow_leaders
 from neardup.engine.state import Gathered, SearchState
 from neardup.spark import buckets, known, reading
 from neardup.spark.buckets import large_buckets
-from neardup.spark.checking import Known, RemoteChecker, check_pairs
+from neardup.spark.checking import RemoteChecker, check_pairs
 from neardup.spark.copies import find_copies
 from neardup.spark.crowds import Crowded, deal_with_hot
 from neardup.spark.texts import brought_texts, collected
 from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
-from neardup.types import I64
+from neardup.types import I32, I64, Mask
 
 PART_KEYS = 8_000_000
 """Keys of one partition, about."""
@@ -51,21 +52,23 @@ class ClusterSearch(ClusterWork):
         parts = self.find_buckets()
         hot, waiting = large_buckets(self.job, parts)
         crowded = deal_with_hot(self, hot)
-        waited = pair_waiting(self, waiting, crowded)
-        files = [*(f"buckets/{part:06d}" for part in range(parts)), *crowded.pairs, *waited]
-        self._learn(self._involved(files, groups.members, crowded.involved))
+        small = [f"buckets/{part:06d}" for part in range(parts)]
+        large = [*crowded.pairs, *pair_waiting(self, waiting, crowded)]
+        self._learn(self._involved(small + large, groups.members, crowded.involved))
         rows = self.rows
         several, members = np.searchsorted(rows, groups.several), np.searchsorted(rows, groups.members)
         found = self._copies(several, groups.starts, members)
         weight = np.minimum(found.weight, 1) if spec.collapse_exact else found.weight
-        crowds = self._known(crowded)
-        pairs = self._verified(self._pending(files), crowded, crowds)
-        alone = np.flatnonzero((weight > spec.crowd) & (crowds.crowd < 0))
-        crowds.crowd[alone] = alone
-        check = RemoteChecker(self, self.collection, threads=self.threads)
+        pending = self._pending(small, large)
+        pending.is_large[:] = np.isin(rows, np.concatenate((hot.members, waiting.members)))
+        pending.is_apart[:] = np.isin(rows, crowded.rows[crowded.apart])
+        crowd, check = self._crowd(crowded), RemoteChecker(self, self.collection, threads=self.threads)
+        pairs = self._verified(pending, crowded, crowd, check)
+        alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
+        crowd[alone] = alone
         told = replace(self.tally)  # of the search: what is checked later, while documents are chosen, does not count
         gathered = Gathered(self.collection, found, weight, check, told, self.stages, self.names)
-        return SearchState.of(gathered, pairs, crowds.crowd)
+        return SearchState.of(gathered, pairs, crowd)
 
     def read(self) -> None:
         """Read all splits; rows have their numbers then."""
@@ -97,13 +100,9 @@ class ClusterSearch(ClusterWork):
         job = self.job
         parts = 1 + self.tally.documents * job.spec.bands.bands // PART_KEYS
         parts = min(parts, buckets.RANGES)
-        self.exchange(
-            "keys",
-            self.filled,
-            partial(buckets.give_keys, job, parts=parts),
-            parts,
-            partial(buckets.take_keys, job),
-        )
+        give, take = partial(buckets.give_keys, job, parts=parts), partial(buckets.take_keys, job)
+        found = self.exchange("keys", self.filled, give, parts, take)
+        self.tally.candidates += sum(each["pairs"] for each in found)
         return parts
 
     def _involved(self, files: list[str], *more: I64) -> I64:
@@ -124,38 +123,41 @@ class ClusterSearch(ClusterWork):
         weight[several] = np.diff(starts)
         return Copies(weight, several, starts, members, self.tally.empty)
 
-    def _known(self, crowded: Crowded) -> Known:
-        """The crowds, by the new numbers of the documents."""
-        n = self.rows.size
-        found = Known(np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_), crowded.bands)
+    def _crowd(self, crowded: Crowded) -> I32:
+        """Give the leader of each known document's crowd, or -1, by the new numbers of both."""
+        crowd = np.full(self.rows.size, -1, dtype=np.int32)
         inside = crowded.crowd >= 0
         at = np.searchsorted(self.rows, crowded.rows[inside])
-        found.crowd[at] = np.searchsorted(self.rows, crowded.crowd[inside])
-        found.apart[:] = np.isin(self.rows, crowded.rows[crowded.apart], assume_unique=True)
-        return found
+        crowd[at] = np.searchsorted(self.rows, crowded.crowd[inside])
+        return crowd
 
-    def _pending(self, files: list[str]) -> Pending:
-        """The candidate pairs, by the new numbers of their documents."""
+    def _pending(self, small: list[str], large: list[str]) -> Pending:
+        """Collect the pairs in the files of small and of large buckets, by the new numbers of their documents."""
         rows, pending = self.rows, Pending(self.collection)
-        for pairs in self.job.storage.get_all(files, "left", "right", "tag"):
-            left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
-            pending.add(left, right, tag=pairs["tag"].astype(np.int64))
+        for files, is_vouched in ((small, False), (large, True)):
+            for pairs in self.job.storage.get_all(files, "left", "right"):
+                left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
+                pending.add(left, right, is_vouched=is_vouched)
         return pending
 
-    def _verified(self, pending: Pending, crowded: Crowded, crowds: Known) -> PairStore:
-        """Verified pairs of the known documents, by their new numbers."""
-        n, crowd = self.rows.size, crowds.crowd
+    def _verified(self, pending: Pending, crowded: Crowded, crowd: I32, check: RemoteChecker) -> PairStore:
+        """Verify the pairs of the known documents, by their new numbers."""
+
+        def allowed(left: I64, right: I64) -> Mask:
+            apart: Mask = (crowd[left] < 0) | (crowd[left] != crowd[right])
+            return apart
+
+        n, laid = self.rows.size, LaidOut(pending, allowed, threads=self.threads)
         pairs = PairStore("verified", n, self.space, part=0.075)
         leaders = PairStore("leaders-met", n, self.space, part=0.02)
-        slabs = ((left, right, tag) for left, right, tag, _ in pending.slabs(skip=0, threads=self.threads))
-        for left, right, similarity in check_pairs(self, slabs, self.job.spec.threshold, crowds):
+        pieces = ((left, right) for left, right, _ in laid.pieces(skip=0))
+        for left, right, similarity in check_pairs(self, pieces, self.job.spec.threshold):
             pairs.add(left, right, similarity)
             leading = (crowd[left] == left) & (crowd[right] == right)
             leaders.add(left[leading], right[leading], similarity[leading])
-        pending.drop()
+        laid.drop()
         stars = np.searchsorted(self.rows, crowded.stars)
         pairs.add(stars[:, 0], stars[:, 1], crowded.similarity)
-        check = RemoteChecker(self, self.collection, threads=self.threads)
         follow_leaders(pairs, leaders, crowd, self.collection, check)
         leaders.drop()
         return pairs

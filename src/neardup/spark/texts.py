@@ -134,7 +134,7 @@ def collected(
 
 def _unsketched(spec: Spec) -> Spec:
     """The same without signatures."""
-    return replace(spec, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, candidates_by=None)
+    return replace(spec, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, candidates_by=None, screen=None)
 
 
 def check_prints(job: Job, rows: I64, prints: U64, known: U64) -> None:

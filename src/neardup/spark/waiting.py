@@ -15,6 +15,7 @@ import numpy as np
 
 from neardup.cutting import cut, starts_of
 from neardup.engine.banding.candidates import BandWork
+from neardup.engine.check import pairs_at_once
 from neardup.engine.observe import Silent
 from neardup.spark.buckets import Buckets
 from neardup.spark.crowds import Crowded
@@ -93,8 +94,8 @@ def _take(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
             some = buckets.some(buckets.bands == band)
             work.waiting.add_all(band, some.members, starts_of(some.sizes))
         met = work.pair_waiting(crowd, set(given["hot"].tolist()))
-        pairs = [(rows[left], rows[right]) for left, right, _ in work.pending.pieces()]
+        pairs = [(rows[left], rows[right]) for left, right in work.pending.passing(pairs_at_once(collection.space))]
     none = np.empty(0, np.int64)
     left, right = (np.concatenate([none, *column]) for column in (zip(*pairs, strict=True) if pairs else ([], [])))
-    job.storage.put(f"{name}-pairs/{part:06d}", left=left, right=right, tag=np.zeros(left.size, np.int16))
+    job.storage.put(f"{name}-pairs/{part:06d}", left=left, right=right)
     return {"met": met, "pairs": int(left.size)}

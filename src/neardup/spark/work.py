@@ -180,8 +180,8 @@ class ClusterWork(StagedWork[Job]):
         self.job.storage.put_all((f"{name}/{split:06d}", {"places": at} | more(some)) for split, some, at in found)
         return [split for split, _, _ in found]
 
-    def look_up(self, name: str, rows: I64) -> known.Known:
-        """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
+    def look_up(self, name: str, rows: I64) -> Arrays:
+        """Look up ``known.COLUMNS`` of documents by their sorted rows; write their names to the storage."""
         job = self.job
         splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))

@@ -320,7 +320,7 @@ def collect(
     collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
     done = _restored(collection, names, space, reopened)
     if done is None:
-        _check_count(collection, space, 0.0)
+        check_count(collection, space, 0.0)
         return collection
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
@@ -340,7 +340,7 @@ def collect(
             continue
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
         is_held = collection.append(rows, batch.places, min(left, 1e4))
-        _check_count(collection, space, left)
+        check_count(collection, space, left)
         if batch.give_back is not None and not is_held:
             batch.give_back()
         if collection.is_near and collection.spare_bytes * (1 + left) > most_near(space.budget):
@@ -412,7 +412,7 @@ def _disk_need(collection: Collection, left: float) -> float:
     return 1.1 * (collection.nbytes - collection.spare_bytes) * (1 + left)
 
 
-def _check_count(collection: Collection, space: Space, left: float) -> None:
+def check_count(collection: Collection, space: Space, left: float) -> None:
     """Raise where more documents were read already than can be searched; ``left`` times as many may follow."""
     count = len(collection)
     space.need_documents(count, int(count * (1 + left)))
