@@ -134,20 +134,20 @@ def spread_ranges(keys, rows, part_of, place, to_rows, to_keys):
         place[p] = at + 1
 
 
-@kernel("uint64[::1], int64[::1], uint64")
-def group_parts(packed, ends, salt):
+@kernel("uint64[::1], int64[::1], int64[::1], uint64")
+def group_parts(packed, begins, ends, salt):
     """Groups of two and more rows of one key in each part; (members, starts).
 
     Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of the rows.
 
-    Part p is ``packed[ends[p] : ends[p + 1]]`` as ``scatter_parts`` writes it. One table a part, in which ``salt``
+    Part p is ``packed[begins[p] : ends[p]]`` as ``scatter_parts`` writes it. One table a part, in which ``salt``
     (odd, random) scatters the keys, says of each entry the one before it of its key; most have none and are done.
     Memory: 12 bytes an entry of the largest part, and 16 for each member.
     """
-    parts = ends.size - 1
+    parts = ends.size
     largest = 0
     for p in range(parts):
-        largest = max(largest, ends[p + 1] - ends[p])
+        largest = max(largest, ends[p] - begins[p])
     size = 4
     while size < 2 * largest:
         size *= 2
@@ -158,7 +158,7 @@ def group_parts(packed, ends, salt):
     starts = np.zeros(512, np.int64)
     found, used = 0, 0
     for p in range(parts):
-        begin, m = ends[p], ends[p + 1] - ends[p]
+        begin, m = begins[p], ends[p] - begins[p]
         if m < 2:
             continue
         mask, shift = 3, np.uint64(62)

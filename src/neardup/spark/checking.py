@@ -18,7 +18,7 @@ from neardup.spark.exchange import Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import TOO_LARGE, ClusterWork
-from neardup.spool import Texts
+from neardup.spool import Parts
 from neardup.stages.verify import chunks
 from neardup.types import F64, I64
 
@@ -83,7 +83,7 @@ class RemoteChecker(Checker):
         right: I64,
         threshold: float,
         *,
-        texts: Texts | None = None,
+        parts: Parts | None = None,
         observer: Observer | None = None,
     ) -> F64:
         """Check pairs as ``Checker`` does; the cluster has the texts."""

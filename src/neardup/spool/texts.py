@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.types import I64, SLACK, Documents, Mask
 
-
 Parts = Callable[[I64], Iterator[tuple[Documents, I64, slice]]]
 """Gives some documents of ``Texts``; see ``Texts.parts``."""
 

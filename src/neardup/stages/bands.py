@@ -94,22 +94,28 @@ def part_sizes(blocks: KeyBlocks, weight: I32) -> I64:
 
 
 def grouped(
-    blocks: KeyBlocks, weight: I32, part: int = 0, parts: int = 1, counts: I64 | None = None
+    blocks: KeyBlocks,
+    weight: I32,
+    part: int = 0,
+    parts: int = 1,
+    counts: I64 | None = None,
+    packed: U64 | None = None,
 ) -> tuple[I64, I64]:
     """Buckets of equal short keys in one of ``parts`` ranges of them: members, rising in each, and where each starts.
 
-    ``weight`` is int32[n], 0 for rows that are left out; ``counts`` are their ``part_sizes``, for whoever asks for
-    several parts. O(n). Memory: 8 bytes for each row in the range, and little beside.
+    ``weight`` is int32[n], 0 for rows that are left out; ``counts`` are their ``part_sizes``, or those of more rows,
+    for whoever knows them. ``packed`` is an array to work in, of as many values as they say for the range. O(n).
+    Memory: these 8 bytes for each row in the range, and little beside.
     """
     counts = part_sizes(blocks, weight) if counts is None else counts
     low, high = part * PARTS // parts, (part + 1) * PARTS // parts
-    ends = starts_of(counts[low:high])
-    packed = np.empty(int(ends[-1]), dtype=np.uint64)
+    begins = starts_of(counts[low:high])
+    packed = np.empty(int(begins[-1]), dtype=np.uint64) if packed is None else packed
     place = np.zeros(PARTS, dtype=np.int64)
-    place[low:high] = ends[:-1]
+    place[low:high] = begins[:-1]
     for first, keys in blocks():
         banding.scatter_parts(frozen(keys), weight, first, low, high, place, packed)
-    members, starts = banding.group_parts(packed, ends, SALT)
+    members, starts = banding.group_parts(packed, begins[:-1], place[low:high], SALT)
     return members, starts
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.engine.banding.hot import Crowds, find_crowds, pair_hot_buckets
 from neardup.engine.banding.pending import Buckets, Pending, pair_members
-from neardup.engine.check import Checker
+from neardup.engine.check import Buffers, Checker
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
@@ -60,19 +60,24 @@ class BandWork:
         fit = max(1, space.budget.share(0.3) // (ROW_BYTES * self.threads))
         parts = min(band_stage.PARTS, -(-len(collection) // fit))
 
-        def jobs() -> Iterator[tuple[int, int, I64 | None]]:
+        def jobs() -> Iterator[tuple[int, int, I64]]:
             for band in range(self.done, spec.bands.bands):
-                # of several parts counted once, here; of one by whoever groups it
-                counts = band_stage.part_sizes(collection.key_blocks(band), self.weight) if parts > 1 else None
+                if collection.key_counts is not None:
+                    counts = collection.key_counts[band]
+                else:  # read by a run that was interrupted
+                    counts = band_stage.part_sizes(collection.key_blocks(band), self.weight)
                 for part in range(parts):
                     yield band, part, counts
 
-        bits, screen = self.pending.bits, spec.screen
+        bits, screen, buffers = self.pending.bits, spec.screen, Buffers(np.uint64)
         assert screen is not None, "bands come with a screen"
 
-        def one(job: tuple[int, int, I64 | None]) -> tuple[int, bool, BandBuckets, list[tuple[I64, I64, int]]]:
+        def one(job: tuple[int, int, I64]) -> tuple[int, bool, BandBuckets, list[tuple[I64, I64, int]]]:
             band, part, counts = job
-            grouped = band_stage.grouped(collection.key_blocks(band), self.weight, part, parts, counts)
+            low, high = (each * band_stage.PARTS // parts for each in (part, part + 1))
+            packed = buffers.take(int(counts[low:high].sum()), fresh=0)
+            grouped = band_stage.grouped(collection.key_blocks(band), self.weight, part, parts, counts, packed)
+            buffers.give_back(packed)
             found = band_stage.limited(*grouped, self.weight, limit=spec.crowd)
             return band, part + 1 == parts, found, list(near_pairs(found.members, found.starts, screen, bits))
 

@@ -65,6 +65,8 @@ class Rows:
     """uint8[bands, n, KEY_BYTES], the key of each band."""
     bits: U64
     """uint64[n, words], the bits of the signatures by which candidate pairs are screened."""
+    key_counts: I64
+    """int64[bands, PARTS], rows whose keys are in each part that ``stages.bands.grouped`` can make."""
     short: int = 0
     """Of them, documents of fewer tokens than a shingle that is sketched has."""
     changed: Documents | None = None
@@ -86,6 +88,8 @@ class Collection:
     """uint64[n, words], by which candidate pairs are screened; empty where there are no bands."""
     keys: list[Column] = field(default_factory=list)
     """Of each band, uint8[n, KEY_BYTES]."""
+    key_counts: I64 | None = None
+    """Those of ``Rows``, summed up; None where not all rows were counted."""
     read_bytes: int = 0
     """Bytes of text as read."""
     short: int = 0
@@ -139,6 +143,10 @@ class Collection:
         self.short += rows.short
         if rows.values is not None and self.values.wants(rows.counts.size, rows.documents.nbytes):
             self.values.add(len(self), rows.values, more)
+        if self.key_counts is None and not len(self):
+            self.key_counts = rows.key_counts
+        elif self.key_counts is not None:
+            self.key_counts += rows.key_counts
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
         for column, values in zip((self.bits, *self.keys), (rows.bits, *rows.keys), strict=True):
@@ -275,9 +283,12 @@ def sketch_rows(
             band_stage.put_short_keys(values, spec.bands, first, keys)
             screen_stage.put_bits(values, spec.screen, first, bits)
         short += more
+    everyone = np.ones(n, dtype=np.int32)
+    counted = [band_stage.part_sizes(lambda band=band: [(0, band)], everyone) for band in keys]
+    key_counts = np.array(counted, dtype=np.int64).reshape(-1, band_stage.PARTS)
     prints = sketch_stage.fingerprints(documents)
     changed = changed_texts(batch.documents, documents) if keep_written else None
-    return Rows(documents, values if is_held else None, counts, prints, keys, bits, short, changed)
+    return Rows(documents, values if is_held else None, counts, prints, keys, bits, key_counts, short, changed)
 
 
 def normalized(batch: Batch, spec: Spec) -> Documents:
@@ -375,6 +386,7 @@ def _finish(collection: Collection, observer: Observer) -> None:
     if needs_memory(spec):
         values = permuted(spec, collection.texts, counts, collection.hashers.checked)
         collection.values.replace(values)
+        collection.key_counts = None
         collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
         for column, band in zip(collection.keys, band_stage.short_keys(values.array, spec.bands), strict=True):
             column.append(band)

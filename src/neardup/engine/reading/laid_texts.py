@@ -48,8 +48,9 @@ class LaidTexts:
 def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) -> Parts:
     """Read the texts of ``rows`` (rising) again, in threads, and lay them down by the ``block`` of each.
 
-    Returns what gives them: the texts of the collection if they are at hand, or if there is no place for files. Texts that fit into their
-    share of the memory stay there, as they come. In a file those of a block lie together if they were read together.
+    Returns what gives them: the texts of the collection if they are at hand, or if there is no place for files. Texts
+    that fit into their share of the memory stay there, as they come. In a file, those of a block lie together if they
+    were read together.
     """
     texts, space = collection.texts, collection.space
     if texts.is_at_hand or space.path is None:
