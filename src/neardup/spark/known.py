@@ -97,7 +97,7 @@ def collection(job: Job, space: Space, found: Arrays) -> KnownCollection:
     for name, column in zip(COLUMNS, (counts, lengths, prints, bits), strict=True):
         column.append(found[name])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)
-    values = Signatures(spec, hashers, texts, keep=False, near=False)
+    values = Signatures(spec, hashers, texts)
     known = KnownCollection(spec, space, hashers, texts, values, counts, prints, bits)
     check_count(known, space, 0.0)
     return known

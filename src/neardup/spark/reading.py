@@ -48,7 +48,7 @@ def read(job: Job, split: int) -> Facts:
         names.enter(batch)
         if not len(batch.documents):
             continue
-        rows = sketch_rows(batch, normalized(batch, spec), spec, hashers, is_held=False)
+        rows = sketch_rows(batch, normalized(batch, spec), spec, hashers)
         short += rows.short
         found["counts"].append(rows.counts)
         found["prints"].append(rows.prints)

@@ -105,7 +105,6 @@ def collected(
     taken: Taken,
     *,
     is_sketched: bool = True,
-    keep_values: bool = False,
     space: Space | None = None,
     threads: int = 1,
 ) -> Iterator[Collection]:
@@ -126,7 +125,6 @@ def collected(
             names=Provenance(),
             observer=Silent(),
             space=used,
-            keep_values=keep_values,
         )
         check_prints(job, taken.rows, collection.prints.take(np.arange(len(collection))), taken.prints)
         yield collection

@@ -87,12 +87,13 @@ def _take(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
     given = job.storage.get(f"{name}/{part:06d}")
     taken = taken_texts(blobs)
     rows, crowd = taken.rows, given["crowd"]
-    with collected(job, taken, keep_values=True) as collection:
+    with collected(job, taken) as collection:
         work = BandWork(collection, np.ones(rows.size, np.int32), threads=1, observer=Silent())
         buckets = Buckets(given["bands"], given["sizes"], np.searchsorted(rows, given["members"]))
         for band in np.unique(buckets.bands).tolist():
             some = buckets.some(buckets.bands == band)
             work.waiting.add_all(band, some.members, starts_of(some.sizes))
+        work.hold_signatures()
         met = work.pair_waiting(crowd, set(given["hot"].tolist()))
         pairs = [(rows[left], rows[right]) for left, right in work.pending.passing(pairs_at_once(collection.space))]
     none = np.empty(0, np.int64)

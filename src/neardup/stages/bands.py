@@ -93,6 +93,15 @@ def part_sizes(blocks: KeyBlocks, weight: I32) -> I64:
     return counts
 
 
+def counts_of(keys: U8) -> I64:
+    """int64[bands, PARTS]: the ``part_sizes`` of each band of keys, uint8[bands, n, KEY_BYTES], all with weight."""
+    counts = np.zeros((keys.shape[0], PARTS), dtype=np.int64)
+    everyone = np.ones(keys.shape[1], dtype=np.int32)
+    for of_band, counted in zip(keys, counts, strict=True):
+        banding.count_parts(frozen(of_band), everyone, 0, counted)
+    return counts
+
+
 def grouped(
     blocks: KeyBlocks,
     weight: I32,

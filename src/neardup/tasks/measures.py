@@ -6,10 +6,13 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from neardup import params, tuning
 from neardup.calls import hinted
 from neardup.engine.observe import Silent
-from neardup.engine.reading.collection import collect
+from neardup.engine.reading.collection import collect, normalized
+from neardup.engine.reading.families import Hashers, needs_memory, sketch_batch
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
 from neardup.inputs.names import Provenance
@@ -144,18 +147,20 @@ def sketch(
 
 def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None) -> tuple[U32, Provenance]:
     """Signatures uint32[documents, slots] of what ``tasks`` give, as a search makes them, and where each is from."""
-    provenance = Provenance()
-    collection = collect(
-        tasks,
-        spec,
-        total_bytes=total_bytes,
-        threads=1,
-        names=provenance,
-        observer=Silent(),
-        space=Space(Budget(_NO_LIMIT, _NO_LIMIT), None, {}),
-        keep_values=True,
-    )
-    return collection.values.held, provenance
+    provenance, found = Provenance(), [np.empty((0, spec.slots), dtype=np.uint32)]
+    if needs_memory(spec):
+        space, observer = Space(Budget(_NO_LIMIT, _NO_LIMIT), None, {}), Silent()
+        collection = collect(
+            tasks, spec, total_bytes=total_bytes, threads=1, names=provenance, observer=observer, space=space
+        )
+        return collection.values.take(np.arange(len(collection))), provenance
+    hashers = Hashers.of(spec)
+    for task in tasks:
+        batch = task()
+        provenance.enter(batch)
+        values, _, _ = sketch_batch(normalized(batch, spec), spec, hashers)
+        found.append(values)
+    return np.concatenate(found), provenance
 
 
 @hinted

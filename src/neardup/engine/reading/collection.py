@@ -25,14 +25,14 @@ from neardup.stages import bands as band_stage
 from neardup.stages import screen as screen_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I64, U8, U32, U64, Batch, Documents, Origin, Places
+from neardup.types import I64, U8, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
 PREDICT_BYTES = 32 << 20
 """Bytes of input after which the room that the whole will need is predicted."""
 NEAR_BYTES = 160_000_000
-"""Bytes of texts that could be read again, and of signatures, up to which all of them stay at hand ..."""
+"""Bytes of texts that could be read again up to which all of them stay at hand ..."""
 NEAR_PART = 0.2
 """... and the share of the memory for data, half of the store's.
 
@@ -46,7 +46,7 @@ _LONGEST = (1 << _LENGTH_BITS) - 1
 
 
 SKETCHED = 1 << 10
-"""Documents whose signatures, where they are not held, are made at a time: they stay in the cache for their keys."""
+"""Documents whose signatures are made at a time: they stay in the cache for their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,6 @@ class Rows:
 
     documents: Documents
     """Normalised."""
-    values: U32 | None
-    """uint32[n, slots], signatures, where they are held."""
     counts: I64
     """int64[n], shingles with repeats; 0 for an empty document."""
     prints: U64
@@ -97,10 +95,10 @@ class Collection:
     changed: Texts | None = None
     """Texts that normalisation changed, as they were written, where that is kept."""
     is_near: bool = False
-    """Whether all texts and signatures are at hand: it is small, as far as can be told."""
+    """Whether all texts are at hand: it is small, as far as can be told."""
 
     @classmethod
-    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False, keep_values: bool = False) -> Collection:
+    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
         hashers = Hashers.of(spec)
         counts, prints, bits, *keys = _columns(spec, space)
@@ -110,7 +108,7 @@ class Collection:
         keep, near = spec.sketch == "none" or needs_memory(spec), space.workdir is None
         texts = SourceTexts(space, prints, normalize, keep=keep, near=near and not keep)
         changed = made_texts("written", space) if keep_written else None
-        values = Signatures(spec, hashers, texts, keep=keep_values, near=near)
+        values = Signatures(spec, hashers, texts)
         return cls(spec, space, hashers, texts, values, counts, prints, bits, keys, changed=changed, is_near=near)
 
     def __len__(self) -> int:
@@ -125,8 +123,8 @@ class Collection:
 
     @property
     def spare_bytes(self) -> int:
-        """Of them, bytes of what could be made again: texts that are at hand all the same, and signatures."""
-        return self.texts.near_bytes + self.values.nbytes
+        """Of them, bytes of texts that could be read again and are at hand all the same."""
+        return self.texts.near_bytes
 
     @property
     def written(self) -> WrittenTexts | None:
@@ -141,8 +139,6 @@ class Collection:
         ``more`` says how many times what there is so far is still to come.
         """
         self.short += rows.short
-        if rows.values is not None and self.values.wants(rows.counts.size, rows.documents.nbytes):
-            self.values.add(len(self), rows.values, more)
         if self.key_counts is None and not len(self):
             self.key_counts = rows.key_counts
         elif self.key_counts is not None:
@@ -162,12 +158,10 @@ class Collection:
         """Have no more at hand than what a large collection has: it turned out to be one."""
         self.is_near = False
         self.texts.leave()
-        self.values.leave()
 
     def spill(self) -> None:
-        """Move everything into files of the workdir, which is open now; signatures are made again."""
+        """Move everything into files of the workdir, which is open now."""
         self.leave()
-        self.values.drop()
         columns = _columns(self.spec, self.space)
         for old, new in zip((self.counts, self.prints, self.bits, *self.keys), columns, strict=True):
             for _, block in old.scan(ROWS_AT_A_TIME):
@@ -267,28 +261,25 @@ class RowNames(Protocol):
 
 
 def sketch_rows(
-    batch: Batch, documents: Documents, spec: Spec, hashers: Hashers, *, is_held: bool, keep_written: bool = False
+    batch: Batch, documents: Documents, spec: Spec, hashers: Hashers, *, keep_written: bool = False
 ) -> Rows:
-    """What a collection keeps of a batch, whose ``documents`` are normalised; signatures where they are to be held."""
+    """Make what a collection keeps of a batch, whose ``documents`` are normalised."""
     n = len(documents)
     keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
     bits = np.zeros((0 if spec.screen is None or needs_memory(spec) else n, words_of(spec)), dtype=np.uint64)
     counts = np.empty(n, dtype=np.int64)
-    values, short = None, 0
-    step = max(1, n) if is_held else SKETCHED
-    for first in range(0, n, step):
-        some = slice(first, min(first + step, n))
+    short = 0
+    for first in range(0, n, SKETCHED):
+        some = slice(first, min(first + SKETCHED, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
         if spec.screen is not None and not needs_memory(spec):  # else there are no signatures, or not yet
             band_stage.put_short_keys(values, spec.bands, first, keys)
             screen_stage.put_bits(values, spec.screen, first, bits)
         short += more
-    everyone = np.ones(n, dtype=np.int32)
-    counted = [band_stage.part_sizes(lambda band=band: [(0, band)], everyone) for band in keys]
-    key_counts = np.array(counted, dtype=np.int64).reshape(-1, band_stage.PARTS)
+    key_counts = band_stage.counts_of(keys)
     prints = sketch_stage.fingerprints(documents)
     changed = changed_texts(batch.documents, documents) if keep_written else None
-    return Rows(documents, values if is_held else None, counts, prints, keys, bits, key_counts, short, changed)
+    return Rows(documents, counts, prints, keys, bits, key_counts, short, changed)
 
 
 def normalized(batch: Batch, spec: Spec) -> Documents:
@@ -300,9 +291,8 @@ def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: 
     """One block's work, in a worker thread."""
     batch = task()
     documents = normalized(batch, collection.spec)
-    is_held = collection.values.wants(len(documents), documents.nbytes)
-    some = (batch, documents, collection.spec, collection.hashers)
-    return batch, sketch_rows(*some, is_held=is_held, keep_written=keep_written)
+    rows = sketch_rows(batch, documents, collection.spec, collection.hashers, keep_written=keep_written)
+    return batch, rows
 
 
 def collect(
@@ -316,19 +306,17 @@ def collect(
     space: Space,
     reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None = None,
     keep_written: bool = False,
-    keep_values: bool = False,
 ) -> Collection:
     """Read all batches and sketch them; ``names`` sees each batch in order, in the calling thread.
 
-    ``keep_written``: texts that normalisation changes are kept as they were written, too; ``keep_values``: all
-    signatures are kept. ``reopened`` makes the origins of a run that is gone on with by their facts.
+    ``keep_written``: texts that normalisation changes are kept as they were written, too. ``reopened`` makes the
+    origins of a run that is gone on with by their facts.
 
-    Memory: 5 bytes a band and 40 beside for each document, with the texts that cannot be read again and the signatures
-    of long documents, until that is more than the budget's store; from then on everything goes to files, and what was
-    read lasts from checkpoint to checkpoint.
+    Memory: for each document 5 bytes a band, 8 for each word of its bits and 40 beside, with the texts that cannot be
+    read again, until that is more than the budget's store. From then on everything goes to files, and what was read
+    lasts from checkpoint to checkpoint.
     """
-    keep_values |= needs_memory(spec)
-    collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
+    collection = Collection.new(spec, space, keep_written=keep_written)
     done = _restored(collection, names, space, reopened)
     if done is None:
         check_count(collection, space, 0.0)
@@ -374,7 +362,7 @@ def collect(
 
 
 def most_near(budget: Budget) -> int:
-    """Bytes up to which texts that could be read again, and signatures, stay at hand."""
+    """Return the bytes up to which texts that could be read again stay at hand."""
     return min(NEAR_BYTES, budget.share(NEAR_PART))
 
 
@@ -388,10 +376,10 @@ def _finish(collection: Collection, observer: Observer) -> None:
         collection.values.replace(values)
         collection.key_counts = None
         collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
-        for column, band in zip(collection.keys, band_stage.short_keys(values.array, spec.bands), strict=True):
+        for column, band in zip(collection.keys, band_stage.short_keys(values, spec.bands), strict=True):
             column.append(band)
         if spec.screen is not None:
-            collection.bits.append(screen_stage.bits_of(values.array, spec.screen))
+            collection.bits.append(screen_stage.bits_of(values, spec.screen))
 
 
 def _keep(collection: Collection, names: RowNames, space: Space, **facts: Any) -> None:

@@ -19,7 +19,7 @@ from neardup.cutting import ROWS_AT_A_TIME, starts_of
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.params import Spec
-from neardup.spool import Column, MemoryColumn, Texts
+from neardup.spool import Column, Texts
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.shingle import Hasher
@@ -87,17 +87,15 @@ def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U3
     return values, counts, short
 
 
-def permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> MemoryColumn:
-    """True permutations need the whole universe first: all sets are built, then ranked slot by slot."""
+def permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> U32:
+    """Make all signatures, uint32[n, slots], by permutations of the whole universe, for which all sets are built."""
     rows = np.arange(len(counts))
     parts = texts.parts(rows)
     sets = [shingle_stage.build_sets(documents, hasher, counts.take(rows[part])) for documents, _, part in parts]
     sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in sets)])
     hashes = np.concatenate([np.empty(0, np.uint64), *(part.hashes for part in sets)])
     whole = ShingleSets(starts_of(sizes), hashes)
-    values = MemoryColumn(np.uint32, spec.slots)
-    values.append(sketch_stage.sketch_sets(whole, family=spec.sketch, slots=spec.slots, seed=spec.seed).values)
-    return values
+    return sketch_stage.sketch_sets(whole, family=spec.sketch, slots=spec.slots, seed=spec.seed).values
 
 
 def tell_sparse(spec: Spec, counts: Column, observer: Observer) -> None:
