@@ -1,4 +1,4 @@
-"""The choice of a screen: its chances against enumeration, its loss against sums slot by slot, and its place in a spec."""
+"""The choice of a screen: its chances against enumeration, its loss against sums slot by slot, its place in a spec."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_no_other_screen_within_the_loss_passes_fewer_strangers(threshold: float
     words = next((words for words in WORDS if best[words] <= MOST_STRANGERS), min(WORDS, key=lambda some: best[some]))
     screen = choose_screen(threshold, bands, slots=slots, loss=LOSS)
     assert screen.words <= words
-    assert dict((each, share) for share, each in passing[words])[screen] == pytest.approx(best[words], rel=1e-9)
+    assert {each: share for share, each in passing[words]}[screen] == pytest.approx(best[words], rel=1e-9)
 
 
 def test_a_spec_keeps_its_screen_and_one_stored_without_keeps_its_id(repository: Path) -> None:
