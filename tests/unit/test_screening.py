@@ -49,7 +49,7 @@ def test_the_chances_are_those_of_all_patterns_of_slots_and_fields(
 
 @pytest.mark.parametrize("slots", SLOTS)
 def test_a_screen_loses_no_more_than_its_share_from_the_threshold_on(slots: int) -> None:
-    thresholds = [step / 20 for step in (*range(1, 20, 1 if slots <= 100 else 3), 20)]
+    thresholds = [step / 20 for step in (*range(1, 20, 2 if slots <= 128 else 6), 20)]
     chosen = [(threshold, bands) for threshold in thresholds for bands, needed in GIVEN if needed == slots]
     for threshold in thresholds:
         try:
