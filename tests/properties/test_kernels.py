@@ -7,13 +7,13 @@ documents in ``tests.properties.hostile``; cases found by thought are in ``tests
 from __future__ import annotations
 
 import itertools
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties import hostile
-from tests.twins import banding, classical, copies, graph, hashing, normal, sketching, verify
+from tests.twins import banding, classical, copies, graph, hashing, normal, screening, sketching, verify
 from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
 from tests.unit.starring import starred
 
@@ -22,6 +22,7 @@ from neardup.kernels import classical as fast_classical
 from neardup.kernels import copies as fast_copies
 from neardup.kernels import graph as fast_graph
 from neardup.kernels import hashing as fast_hashing
+from neardup.kernels import screening as fast_screening
 from neardup.kernels import sketching as fast_sketching
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
@@ -29,7 +30,6 @@ from neardup.params import Bands
 from neardup.stages.bands import (
     KEY_BYTES,
     Leading,
-    all_pairs,
     as_numbers,
     first_bands,
     group,
@@ -364,16 +364,6 @@ def mix64(x: int) -> int:
     return x ^ (x >> 32)
 
 
-@given(st.lists(st.integers(1, 6), max_size=12), st.integers(0, 10**6))
-def test_all_pairs_of_buckets_are_those_of_itertools(sizes, seed):
-    members = np.random.default_rng(seed).permutation(sum(sizes) + 5)[: sum(sizes)].astype(np.int64)
-    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
-    found = [pair for a, b in all_pairs(members, starts) for pair in zip(a.tolist(), b.tolist(), strict=True)]
-    groups = [members[a:b].tolist() for a, b in pairwise(starts.tolist())]
-    expected = [(min(pair), max(pair)) for group in groups for pair in combinations(group, 2)]
-    assert sorted(found) == sorted(expected)
-
-
 # Graphs
 
 
@@ -492,3 +482,69 @@ def test_least_ranks_are_those_of_the_twin(sets, seed):
     fast_classical.least_rank(ranks, index, offsets, fast)
     classical.least_rank(ranks, index, offsets, slow)
     assert fast.tolist() == slow.tolist()
+
+
+# Screening
+
+
+@st.composite
+def fields_of_documents(draw: st.DrawFn):
+    """Signatures in which many slots agree, and which of their fields are kept."""
+    width = draw(st.sampled_from([1, 2, 4, 8]))
+    slots = draw(st.integers(1, 70))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pattern = rng.integers(0, 2**32, slots, dtype=np.uint32)
+    values = np.tile(pattern, (draw(st.integers(1, 9)), 1))
+    values ^= np.where(rng.random(values.shape) < 0.3, rng.integers(0, 2**32, values.shape), 0).astype(np.uint32)
+    return values, draw(st.integers(1, slots)), width
+
+
+def bits_by_both(values, fields, width):
+    """The bits of signatures, by kernel and by twin, with a row before them that nobody may touch."""
+    words = -(-fields * width // 64)
+    fast, slow = (np.full((1 + len(values), words), 7, dtype=np.uint64) for _ in range(2))
+    fast_screening.put_bits(values, fields, width, 1, fast)
+    screening.put_bits(values, fields, width, 1, slow)
+    assert fast.tolist() == slow.tolist()
+    return fast[1:].copy()
+
+
+@EXAMPLES
+@given(fields_of_documents())
+def test_fields_are_counted_as_the_twin_counts_them(documents):
+    values, fields, width = documents
+    bits = bits_by_both(values, fields, width)
+    left, right = (side.ravel().astype(np.int64) for side in np.indices((len(values), len(values))))
+    fast, slow = (np.full(left.size, -7) for _ in range(2))
+    fast_screening.count_apart(bits, left, bits[::-1].copy(), right, width, fast)
+    screening.count_apart(bits, left, bits[::-1].copy(), right, width, slow)
+    assert fast.tolist() == slow.tolist()
+    assert fast.tolist() == [
+        sum(x % 2**width != y % 2**width for x, y in zip(values[a, :fields], values[len(values) - 1 - b], strict=False))
+        for a, b in zip(left, right, strict=True)
+    ]
+
+
+@EXAMPLES
+@given(fields_of_documents(), st.data())
+def test_near_pairs_of_buckets_are_those_of_the_twin_call_by_call(documents, data):
+    values, fields, width = documents
+    bits = bits_by_both(values, fields, width)
+    largest = data.draw(st.integers(2, 5))
+    buckets = data.draw(st.lists(st.sets(st.integers(0, len(values) - 1), min_size=1), max_size=8))
+    members = np.array([row for bucket in buckets for row in sorted(bucket)], dtype=np.int64)
+    starts = np.cumsum([0, *map(len, buckets)], dtype=np.int64)
+    room = data.draw(st.integers(largest * (largest - 1) // 2, 30))
+    known = bits if data.draw(st.booleans()) else bits[:0]
+    args = (members, starts, largest, known, width, data.draw(st.integers(0, fields)))
+    states, calls = np.zeros((2, 2), dtype=np.int64), 0
+    while states[0, 0] < len(buckets):
+        sides, counts = np.full((2, 2, room), -7), []
+        for by, near_pairs in enumerate((fast_screening.near_pairs, screening.near_pairs)):
+            counts.append(near_pairs(*args, states[by], *sides[by]))
+        assert counts[0] == counts[1]
+        assert sides[0, :, : counts[0]].tolist() == sides[1, :, : counts[1]].tolist()
+        assert states[0].tolist() == states[1].tolist()
+        calls += 1
+        assert calls <= len(buckets)
+    assert states[0, 1] == sum(len(some) * (len(some) - 1) // 2 for some in buckets if len(some) <= largest)

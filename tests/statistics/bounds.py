@@ -27,3 +27,14 @@ def highest_variance(similarity: float, slots: int, trials: int) -> float:
     kurtosis = max(0.0, (1 - 6 * spread) / (slots * spread))
     error = math.sqrt(2 / (trials - 1) + kurtosis / trials)
     return spread / slots * (1 + SIGMAS * error)
+
+
+def tail(count: int, trials: int, probability: float) -> float:
+    """The chance of ``count`` hits or more, exactly: where hits are rare, sigmas say little."""
+    odds = (math.log(probability), math.log1p(-probability))
+    whole = math.lgamma(trials + 1)
+    below = (
+        math.exp(whole - math.lgamma(k + 1) - math.lgamma(trials - k + 1) + k * odds[0] + (trials - k) * odds[1])
+        for k in range(count)
+    )
+    return max(0.0, 1.0 - math.fsum(below))
