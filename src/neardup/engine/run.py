@@ -197,7 +197,7 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, observer, gathered.pairing)
         check.drop_buffers()
-    tally.candidates = candidates.met
+    tally.candidates = candidates.met - candidates.pending.repeats
     tally.checked = check.checked
     tally.overfull = candidates.overfull
     return pairs, candidates.crowds.crowd
@@ -217,12 +217,7 @@ def _verified(
         return pairs
     leaders = PairStore("leaders-met", n, space, part=0.02)
     done = space.state.get("passed", 0)
-
-    def allowed(left: I64, right: I64) -> Mask:
-        apart: Mask = (crowd[left] < 0) | (crowd[left] != crowd[right])
-        return apart if pairing is None else apart & pairing.allows(left, right)
-
-    laid = LaidOut(pending, allowed, threads=check.threads)
+    laid = LaidOut(pending, crowd, threads=check.threads, pairing=pairing)
     observer.stage("check", len(laid), "")
     observer.advance(done)
     for left, right, passed in laid.pieces(done):
@@ -241,7 +236,7 @@ def _verified(
     follow_leaders(pairs, leaders, crowd, collection, check)
     if space.is_lasting:
         pairs.flush()
-        space.checkpoint(verified=True, checked=check.checked)
+        space.checkpoint(verified=True, checked=check.checked, repeats=pending.repeats)
     leaders.drop()
     laid.drop()
     return pairs

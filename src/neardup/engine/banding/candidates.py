@@ -34,7 +34,7 @@ class BandCandidates:
     """Pairs of representatives, left < right."""
     crowds: Crowds
     met: int
-    """Candidate pairs that were met, counted in each band in which they meet."""
+    """Candidate pairs that were met, those of small buckets in each band in which they meet."""
     overfull: int
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
