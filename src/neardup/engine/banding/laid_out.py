@@ -99,7 +99,9 @@ class LaidOut:
             pairs.append(np.column_stack((left, right)).astype(np.int32))
             components.join(left, right)
         self._pending.drop()
-        rows, block, blocks = self._blocks(components)
+        rows, label = components.joined()
+        del components
+        block, blocks = self._blocks(rows, label)
         for _, some in pairs.scan(self._rows):
             left, right = some.T
             key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
@@ -111,10 +113,12 @@ class LaidOut:
             self._layout.flush()
             space.checkpoint(laid_out=True, repeats=self._pending.repeats)
 
-    def _blocks(self, components: Components) -> tuple[I64, I32, int]:
-        """Rows that have a pair, rising; the block of each of all rows (int32[n]); and the number of blocks."""
+    def _blocks(self, rows: I64, label: I32) -> tuple[I32, int]:
+        """Give ``rows`` with a pair, rising, blocks by the ``label`` of their components.
+
+        Returns the block of every row (int32[n]) and the number of blocks.
+        """
         n, counts = len(self._collection), self._collection.counts
-        rows, label = components.joined()
         order = np.argsort(label, kind="stable")
         first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0)) if rows.size else rows
         cost = np.empty(rows.size, dtype=np.int64)
@@ -127,4 +131,4 @@ class LaidOut:
         place = np.where(np.repeat(whole, sizes), np.repeat(before[first], sizes), before) // size
         block = np.zeros(n, dtype=np.int32)
         block[rows[order]] = place.astype(np.int32)
-        return rows, block, int(place.max(initial=0)) + 1
+        return block, int(place.max(initial=0)) + 1
