@@ -1,4 +1,4 @@
-"""Where bits and texts are while pairs are screened and checked changes nothing, nor does a run that is killed there."""
+"""Where bits and texts are while pairs are screened and checked changes nothing, nor does it if the run is killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS = {"BITS_PART": 0, "BLOCK_PART": 2000 / WORK}
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Families of all sizes beside strangers, crowds and boilerplate."""
+    """Write families of all sizes, strangers, crowds and boilerplate."""
     documents = [text for text in mixed()[::2] if text]
     for family, size in enumerate((2, 3, 5, 20, 63, 64, 65, 66, 90, 130)):
         page = words(9000 + family, 70)
@@ -33,7 +33,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(source: Path) -> list[Any]:
-    """What is found with all bits and texts in memory."""
+    """Give the answers with all bits and texts in memory."""
     return [told(neardup.find(source, threads=1, **OPTIONS, **search)) for search in SEARCHES]
 
 
@@ -43,7 +43,7 @@ def little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(WORK, WORK)))
     monkeypatch.setattr("neardup.engine.check.MOST_PAIRS", 700)
     monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)  # a machine that fails is not what is tested here
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)  # no test here is about a machine that fails
 
 
 def use(monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]) -> None:
@@ -52,7 +52,7 @@ def use(monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]) -> None:
 
 
 def laid_places(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Note of each text that is laid down whether that is in memory."""
+    """Note for each run that lays texts down whether they stay in memory."""
     places: list[bool] = []
     plain = laid_texts.made_texts
 
@@ -86,7 +86,7 @@ def test_blocks_of_bits_and_laid_texts_give_the_same_answer(
 
 
 def dies_at(fact: str, times: int, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool) -> None:
-    """Raise at the checkpoint that has a fact for the n-th time: behind it, or in place of it."""
+    """Raise at the n-th checkpoint that has a fact, after it if it ``is_kept``, else instead of it."""
     plain, left = Space.checkpoint, times
 
     def checkpoint(self: Space, **changes: Any) -> None:

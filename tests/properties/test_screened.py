@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.oracles.screened import Rules, checked_pairs
+from tests.oracles.screen import checked_pairs
 
 import neardup
 from neardup.engine.space import Budget
@@ -80,7 +80,7 @@ def test_a_pair_is_found_if_it_meets_in_a_band_and_its_bits_pass(
         )
     values = neardup.sketch(documents, shingle="item", slots=slots, sketch=sketch).signatures.values
     fields = (screen.fields, screen.width, screen.least, screen.least_alone)
-    checked, met = checked_pairs(values, Rules(shape.bands, shape.rows, min_matches, *fields, small))
+    checked, met = checked_pairs(values, shape.bands, shape.rows, fields, min_matches, small)
     sets = [set(document) for document in documents]
     similarity = {(a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b]) for a, b in checked}
     found = {(pair["id_a"], pair["id_b"]): pair["similarity"] for pair in result.pairs.to_pylist()}
