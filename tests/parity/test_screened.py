@@ -26,6 +26,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for family, size in enumerate((2, 3, 5, 20, 63, 64, 65, 66, 90, 130)):
         page = words(9000 + family, 70)
         documents += [edited(page, 10_000 * family + i, 1 + i % 3) for i in range(size)]
+    documents += [edited(words(9002, 70), i, 1) for i in range(2)]  # the last pair is not of the last family
     path = tmp_path_factory.mktemp("screened") / "documents.txt"
     path.write_text("\n".join(documents), encoding="utf-8")
     return path
@@ -100,10 +101,14 @@ def dies_at(fact: str, times: int, monkeypatch: pytest.MonkeyPatch, *, is_kept: 
     monkeypatch.setattr(Space, "checkpoint", checkpoint)
 
 
-@pytest.mark.parametrize("fits_first", [True, False])
 @pytest.mark.parametrize(
-    ("fact", "times", "is_kept"),
-    [("bands", 4, True), ("laid_out", 1, False), ("laid_out", 1, True), ("passed", 2, True), ("verified", 1, False)],
+    ("fact", "times", "is_kept", "fits_first"),
+    [
+        *(("bands", 4, True, fits_first) for fits_first in (True, False)),
+        *(("laid_out", 1, is_kept, is_kept) for is_kept in (True, False)),
+        ("passed", 2, True, False),
+        ("verified", 1, False, True),
+    ],
 )
 def test_a_run_killed_while_it_screens_or_checks_goes_on_under_another_limit(
     fact: str,
@@ -126,3 +131,17 @@ def test_a_run_killed_while_it_screens_or_checks_goes_on_under_another_limit(
         monkeypatch.setattr("neardup.engine.check.MOST_PAIRS", 10**6)
     assert told(neardup.find(source, resume=True, threads=3, **how)) == expected[0]
     assert not (tmp_path / "work").exists()
+
+
+def test_pairs_that_were_few_when_a_run_was_killed_are_in_the_same_order_under_less_memory(
+    source: Path, expected: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {**OPTIONS, **SEARCHES[1], "workdir": tmp_path / "work"}
+    with monkeypatch.context() as patched:
+        patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(1 << 40, 1 << 40)))
+        patched.setattr("neardup.engine.check.MOST_PAIRS", 10**6)
+        dies_at("passed", 1, patched, is_kept=True)
+        with pytest.raises(Killed):
+            neardup.find(source, threads=1, **how)
+    monkeypatch.setattr("neardup.engine.banding.laid_out.BLOCK_PART", 40_000 / WORK)
+    assert told(neardup.find(source, resume=True, **how)) == expected[1]

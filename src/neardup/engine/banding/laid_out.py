@@ -45,7 +45,8 @@ class LaidOut:
         self._rows = pairs_at_once(space)
         self._few: list[tuple[I64, I64]] = []
         self._layout = None
-        if len(pending) > self._rows or space.state.get("laid_out"):
+        # an interrupted run that passed some pairs goes on in their order, also if fewer fit into the memory now
+        if space.state.get("laid_out") or ("passed" not in space.state and len(pending) > self._rows):
             # beside documents in memory there is room for half of what there is beside those in files
             part = 0.15 if self._collection.is_spooled else 0.075
             self._layout = space.sorter("layout", payload=np.dtype(np.uint64), part=part)
