@@ -81,7 +81,10 @@ def agreeing(a: NDArray[np.uint32], b: NDArray[np.uint32], fields: int, width: i
 def checked_pairs(
     values: NDArray[np.uint32], bands: int, rows: int, screen: tuple[int, int, int, int], min_matches: int, small: int
 ) -> tuple[set[tuple[int, int]], int]:
-    """Return the pairs that are worth an exact check, and how often two documents share a bucket.
+    """Return the pairs that are worth an exact check, and the number of candidates.
+
+    These are meetings: in each small bucket, and in a large one if it is of the first band. Pairs that pass by their
+    fields count once.
 
     ``screen`` has fields, width, least and least alone. It decides on pairs of buckets of up to ``small`` members. In
     larger buckets ``min_matches`` equal slots are asked for, in the first band where both documents agree.
@@ -99,12 +102,15 @@ def checked_pairs(
         for group in groups:
             for pair in combinations(group, 2):
                 met[pair].append(len(group) <= small)
-    passing = set()
+    passing, candidates = set(), 0
     for (a, b), is_small in met.items():
         same_slots = int((values[a] == values[b]).sum())
         is_vouched = not is_small[0] and same_slots >= min_matches
         is_alone = sum(is_small) == 1 and not (a in in_large and b in in_large)
         needed = least_alone if is_alone else least
-        if is_vouched or (any(is_small) and agreeing(values[a], values[b], fields, width) >= needed):
+        is_near = any(is_small) and agreeing(values[a], values[b], fields, width) >= needed
+        if is_vouched or is_near:
             passing.add((a, b))
-    return passing, sum(map(len, met.values()))
+        once = is_near and not is_vouched
+        candidates += (not is_small[0]) + (1 if once else sum(is_small))
+    return passing, candidates
