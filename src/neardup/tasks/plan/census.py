@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.engine.threads import in_order
-from neardup.params import Bands
+from neardup.params import Bands, Screen
 from neardup.stages import bands as band_stage
 from neardup.types import F64, I32, I64, U32
 
@@ -53,13 +53,9 @@ def band_chances(slots: int, bands: Bands) -> F64:
     [0.0, 0.0, 0.333, 1.0, 1.0]
     """
     if slots > MOST_EXACT:
-        agree = np.arange(slots + 1, dtype=np.float64)
-        full = np.ones(slots + 1)
-        for i in range(bands.rows):
-            full *= np.maximum(agree - i, 0) / (slots - i)
-        met: F64 = 1.0 - (1.0 - full) ** bands.bands
+        met: F64 = 1.0 - (1.0 - _full_chances(slots, bands.rows)) ** bands.bands
         return met
-    spoilt = _ways(bands.rows)
+    spoilt = _ways(bands.rows).copy()
     spoilt[-1] = 0.0
     placed = _ways(slots - bands.slots)
     count = bands.bands
@@ -73,9 +69,23 @@ def band_chances(slots: int, bands: Bands) -> F64:
     return chances
 
 
+@lru_cache(maxsize=16)
 def _ways(n: int) -> F64:
-    """Binomial coefficients C(n, 0) to C(n, n)."""
+    """Binomial coefficients C(n, 0) to C(n, n). Kept: read only."""
     return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
+
+
+@lru_cache(maxsize=16)
+def _log_factorials(n: int) -> F64:
+    """The logarithms of 0! to n!. Kept: read only."""
+    return np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
+
+
+def _full_chances(slots: int, rows: int) -> F64:
+    """Return the probability that all ``rows`` of a band agree, for each number of ``slots`` in which a pair agrees."""
+    log, spare = _log_factorials(slots), np.arange(slots + 1) - rows
+    ways = log - log[np.maximum(spare, 0)] - (log[slots] - log[slots - rows])
+    return np.where(spare >= 0, np.exp(ways), 0.0)
 
 
 @lru_cache(maxsize=16)
@@ -84,7 +94,7 @@ def slot_shares(many: int, few: int) -> F64:
 
     The hypergeometric distribution; ``few`` is at most ``many``. Kept, for it is wanted for every banding: read only.
     """
-    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, many + 1)))))
+    log = _log_factorials(many)
     seen, kept = np.arange(many + 1)[:, None], np.arange(few + 1)[None, :]
     possible = (kept <= seen) & (few - kept <= many - seen)
     a, b = np.where(possible, kept, 0), np.where(possible, few - kept, 0)
@@ -94,15 +104,38 @@ def slot_shares(many: int, few: int) -> F64:
     return np.where(possible, np.exp(ways), 0.0)
 
 
-def pass_chances(many: int, slots: int, bands: Bands, min_matches: int) -> tuple[F64, F64]:
-    """How likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and the filter passes it.
+def meetings(many: int, bands: Bands) -> F64:
+    """Return the expected number of bands in which a pair meets, if it agrees in M of ``many`` slots."""
+    return bands.bands * _full_chances(many, bands.rows)
 
-    float64[many + 1] each; the second is the probability of both.
+
+def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> F64:
+    """Return how likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and it passes the screen.
+
+    float64[many + 1]. Exact if each slot has a field. If not, the fields in which a pair agrees are taken as independent
+    of the bands, which changes little: less than 0.01. Pairs of large buckets are taken to pass as others do, though their
+    whole signatures are compared.
     """
-    shares = slot_shares(many, slots)
-    met = band_chances(slots, bands)
-    passed = np.where(np.arange(slots + 1) >= min_matches, met, 0.0)
-    return shares @ met, shares @ passed
+    met, once = band_chances(slots, bands), np.zeros(slots + 1)
+    others = band_chances(slots - bands.rows, Bands(bands.bands - 1, bands.rows))
+    once[bands.rows :] = meetings(slots, bands)[bands.rows :] * (1.0 - others)
+    passing = _passing_fields(screen.fields, screen.width)[:, [screen.least, screen.least_alone]]
+    several, alone = (slot_shares(slots, screen.fields) @ passing).T
+    return slot_shares(many, slots) @ ((met - once) * several + once * alone)
+
+
+@lru_cache(maxsize=16)
+def _passing_fields(fields: int, width: int) -> F64:
+    """float64[fields + 1, fields + 1]: how likely at least j fields agree if just a of their slots do. Kept: read only.
+
+    The field of a slot that differs agrees by chance, with probability ``2**-width``.
+    """
+    passing = np.ones((fields + 1, fields + 1))
+    by_chance = np.append(1.0, np.zeros(fields))  # that so many of the others agree
+    for others in range(fields + 1):
+        passing[fields - others, fields - others :] = by_chance[: others + 1][::-1].cumsum()[::-1]
+        by_chance += (np.append(0.0, by_chance[:-1]) - by_chance) * 2.0**-width
+    return passing
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,16 +64,18 @@ def make_plan(
     is_usual = spec.candidates_by is None
     default = _by_rule("recall", at, target, tuning.choose_slots(at, target)) if is_usual else None
     least = 1 if is_usual else LEAST_ROWS
-    wanted = settings(at, target, open_slots, least_rows=least)
-    compared = [*wanted, *settings(at, target, SLOTS, least_rows=least), _of_spec(spec), *filter(None, [default])]
-    measured = MeasuredCollection.of(reader, spec, {setting.slots for setting in compared}, run, observer)
-    costs = {setting: measured.option(setting) for setting in dict.fromkeys(compared)}
-    chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
-    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches)
+    wanted = set(open_slots)
+    shapes = {slots: shapes_of(at, target, slots, least_rows=least) for slots in {*wanted, *SLOTS}}
+    given = [_of_spec(spec), *filter(None, [default])]
+    lengths = {slots for slots, some in shapes.items() if some}.union(each.slots for each in given)
+    measured = MeasuredCollection.of(reader, spec, lengths, run, observer)
+    asked, *usual = map(measured.option, given)
+    fastest = [each for slots, some in shapes.items() for each in _fastest(slots, some, at, target, measured)]
+    chosen = _cheapest([each for each in fastest if each.slots in wanted] or [asked])
+    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, screen=chosen.screen)
     spec = replace(spec, recall=chosen.recall) if is_usual else spec
-    usual = [] if default is None else [costs[default]]
     hints = [*measured.hints, *_slow(chosen, measured.collected.distinct, spec)]
-    shown = [*_best_of_each(costs.values(), target), *usual, chosen]
+    shown = [*_best_of_each([*fastest, asked, *usual], target), *usual, chosen]
     return Plan(
         threshold=spec.threshold,
         target=target,
@@ -132,22 +134,41 @@ def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
     return [_cheapest(option for option in keeping if option.slots == length) for length in lengths]
 
 
-def settings(threshold: float, target: float, slots: Iterable[int], *, least_rows: int = 1) -> list[Setting]:
-    """Every banding of some numbers of slots that keeps the promise, each row count with its fewest and most bands."""
-    found, for_bands = [], tuning.recall_for_bands(target)
-    for length in slots:
-        matches = tuning.choose_min_matches(threshold, slots=length, recall=target)
-        for rows in range(least_rows, length + 1):
-            most = length // rows
-            if tuning.s_curve(threshold, most, rows) < for_bands:
-                continue
-            fewest = _fewest_bands(threshold, for_bands, rows, most)
-            for count in sorted({fewest, most}):
-                bands = Bands(count, rows)
-                recall = tuning.promised_recall(threshold, bands, slots=length, min_matches=matches)
-                if recall >= target:
-                    found.append(Setting(length, bands, matches, recall))
+def _fastest(
+    slots: int, shapes: Iterable[Bands], at: float, target: float, measured: MeasuredCollection
+) -> list[Option]:
+    """Return the bands of some ``slots`` that may be the cheapest, with their costs, those of most rows first.
+
+    It takes milliseconds to choose a screen. So none is chosen for bands that are slower than others even without a
+    check, nor for any after those that are as good as the fastest can be.
+    """
+    found: list[Option] = []
+    least = {bands: measured.least_seconds(slots, bands) for bands in shapes}
+    for bands in sorted(least, key=lambda each: (-each.rows, -each.bands)):
+        if not found or least[bands] <= TIE * min(map(_seconds, found)):
+            found.append(measured.option(setting_for(at, target, slots, bands)))
+            if _seconds(found[-1]) <= TIE * min(least.values()):
+                break
     return found
+
+
+def shapes_of(threshold: float, target: float, slots: int, *, least_rows: int = 1) -> list[Bands]:
+    """Return all bands of some ``slots`` that keep the promise, each number of rows with its fewest and most bands."""
+    found, for_bands = [], tuning.recall_for_bands(target)
+    for rows in range(least_rows, slots + 1):
+        most = slots // rows
+        if tuning.s_curve(threshold, most, rows) >= for_bands:
+            fewest = _fewest_bands(threshold, for_bands, rows, most)
+            found += [Bands(count, rows) for count in sorted({fewest, most})]
+    return found
+
+
+def setting_for(threshold: float, target: float, slots: int, bands: Bands) -> Setting:
+    """Choose the filter and the screen of some bands within their shares of the recall budget."""
+    matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
+    screen = tuning.screen_for(threshold, bands, slots=slots, recall=target)
+    recall = tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches, screen=screen)
+    return Setting(slots, bands, matches, screen, recall)
 
 
 def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
@@ -161,8 +182,10 @@ def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
 
 def _of_spec(spec: Spec) -> Setting:
     """The setting that a spec has."""
-    recall = tuning.promised_recall(spec.banded_at, spec.bands, slots=spec.slots, min_matches=spec.min_matches)
-    return Setting(spec.slots, spec.bands, spec.min_matches, recall)
+    slots, bands, matches, screen = spec.slots, spec.bands, spec.min_matches, spec.screen
+    assert screen is not None, "bands come with a screen"
+    recall = tuning.promised_recall(spec.banded_at, bands, slots=slots, min_matches=matches, screen=screen)
+    return Setting(slots, bands, matches, screen, recall)
 
 
 def _by_rule(
@@ -174,8 +197,7 @@ def _by_rule(
         bands = tuning.choose_bands(threshold, slots=slots, recall=recall, rule=rule, weights=weights)
     except InputError:
         return None
-    matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
-    return Setting(slots, bands, matches, tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches))
+    return setting_for(threshold, target, slots, bands)
 
 
 def _rules(
