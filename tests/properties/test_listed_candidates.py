@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,18 @@ from tests.properties.strategies import collections
 import neardup
 from neardup.engine.banding import listed
 from neardup.engine.space import Budget
+from neardup.stages.screen import SMALL
 
 
 def expected(documents: list[tuple[str, str]], result: neardup.Result, shingle: str, threshold: float) -> list[Any]:
-    """Compare all pairs of distinct texts slot by slot; a signature comes from ``neardup.sketch``."""
+    """Compare all pairs of distinct texts slot by slot; a signature comes from ``neardup.sketch``.
+
+    There are no large buckets. So a pair was checked if it agrees in enough fields: the lowest bits of its first slots.
+    """
     first = {value: id for id, value in reversed(documents) if value}  # the first of equal texts stands for them
     texts = [(id, value) for id, value in documents if first.get(value) == id]
     count, width = map(int, result.summary.bands.split("x"))
-    slots, rows = result.summary.slots, []
+    slots, screen, rows = result.summary.slots, result.spec.screen, []
     sketched = neardup.sketch([value for _, value in texts], shingle=shingle, normalize="none", slots=slots)
     sets = [set(oracle.shingles(value, shingle, "none")) for _, value in texts]
     for i, j in combinations(range(len(texts)), 2):
@@ -32,7 +38,8 @@ def expected(documents: list[tuple[str, str]], result: neardup.Result, shingle: 
             continue
         estimate = sum(x == y for x, y in zip(a, b, strict=True)) / slots
         similarity = len(sets[i] & sets[j]) / len(sets[i] | sets[j])
-        kept = estimate * slots >= result.spec.min_matches
+        fields = sum((x ^ y) % 2**screen.width == 0 for x, y in list(zip(a, b, strict=True))[: screen.fields])
+        kept = fields >= (screen.least_alone if len(bands) == 1 else screen.least)
         verdict = listed.DROPPED if not kept else listed.PAIR if similarity >= threshold else listed.BELOW
         bands_met = " ".join(str(k + 1) for k in bands)
         rows.append((texts[i][0], texts[j][0], bands_met, estimate, similarity, verdict))
@@ -48,7 +55,28 @@ def test_each_candidate_is_listed_once_with_true_evidence(
     listing = result.candidates.to_pylist()
     assert [tuple(row.values()) for row in listing] == expected(documents, result, shingle, threshold)
     assert result.pairs == neardup.find(documents, **how).pairs
-    assert len(listing) == result.summary.candidates
+    assert sum(len(row["bands"].split()) for row in listing) == result.summary.candidates
+    assert sum(row["verdict"] != listed.DROPPED for row in listing) == result.summary.checked
+
+
+@pytest.mark.parametrize("number", [40, 200])
+def test_the_verdict_is_pair_exactly_for_the_pairs_that_were_found(number: int) -> None:
+    """Of 200 texts, some buckets are larger than those whose pairs are screened by their bits."""
+    draw = random.Random(5)
+    words = [f"word{i}" for i in range(30)]
+    texts = [" ".join("other" if draw.random() < 0.08 else word for word in words) for _ in range(number)]
+    texts = sorted(set(texts))  # exact copies would be listed once
+    result = neardup.find(texts, shingle="char:4", threshold=0.8, candidates=True)
+    listing = result.candidates.to_pylist()
+    assert {pair for pair, verdict in rows(result) if verdict == listed.PAIR} == set(
+        zip(result.pairs["id_a"].to_pylist(), result.pairs["id_b"].to_pylist(), strict=True)
+    )
+    for row in listing:
+        assert (row["similarity"] >= 0.8) == (row["verdict"] == listed.PAIR) or row["verdict"] == listed.DROPPED
+    assert sum(row["verdict"] != listed.DROPPED for row in listing) == result.summary.checked
+    assert len(listing) > len(result.pairs) > 100
+    largest = Counter((row["id_a"], band) for row in listing for band in row["bands"].split()).most_common(1)[0][1]
+    assert (largest >= SMALL) == (number == 200)
 
 
 def test_the_listing_does_not_depend_on_memory_and_threads(

@@ -79,12 +79,21 @@ class SearchState(Gathered):
     """int32[n]: the leader of each row's crowd or -1; a leader is its own."""
     split_row: int | None = None
     """First row of the collection that the others are held against; None: all are compared with all."""
+    rejected: PairStore | None = None
+    """Pairs that the exact check found to be below the threshold, of a search with bands that keeps its keys."""
 
     @classmethod
-    def of(cls, gathered: Gathered, pairs: PairStore, crowd: I32, split_row: int | None = None) -> SearchState:
+    def of(
+        cls,
+        gathered: Gathered,
+        pairs: PairStore,
+        crowd: I32,
+        split_row: int | None = None,
+        rejected: PairStore | None = None,
+    ) -> SearchState:
         """What was gathered, and what was found in it."""
         known = {each.name: getattr(gathered, each.name) for each in fields(gathered)}
-        return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
+        return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row, rejected=rejected)
 
     def need_memory(self, involved: I64) -> None:
         """Raise unless there is memory for what must be held of all documents; ``involved`` are those with a pair."""

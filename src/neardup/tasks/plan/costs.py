@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -234,8 +234,6 @@ def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
     stars = profile.crowd_texts
     met_pairs = profile.pairs, profile.squares
     candidates = _range(profile, met_pairs, often, stars)
-    # members of large buckets meet once, whatever the number of bands
-    once = _range(profile, met_pairs, np.minimum(often, 1.0), stars)
     checked = _range(profile, met_pairs, passed, stars)
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
@@ -243,7 +241,7 @@ def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     return Checking(
-        candidates=replace(candidates, low=once.low),
+        candidates=candidates,
         checked=checked,
         pairs=_found(profile),
         waiting=float(profile.pairs @ (np.maximum(often, 1.0) * passed)),
