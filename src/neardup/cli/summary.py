@@ -129,10 +129,13 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _candidates(summary: Mapping[str, Any]) -> str:
-    """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
+    """Describe the way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
     met = {"banding": "a band", "overlap join": "an n-gram"}.get(summary["method"], "a rare shingle")
     if not summary["candidates"] and not summary["checked"]:
         return f"none: no two distinct texts share {met}"
+    if summary["method"] == "banding":
+        met = counted(summary["candidates"], "meeting")
+        return f"{met} in a band; {_number(summary['checked'])} pairs checked exactly"
     return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
 
 

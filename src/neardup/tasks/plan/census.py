@@ -177,7 +177,7 @@ def take_census(values: U32, *, threads: int) -> Census:
     # below the cut a pair is met by the bands too rarely, or is likelier to be among the random pairs
     cut = int(np.argmax(chance >= max(LEAST_CHANCE, left.size / total)))
     low = matches < cut
-    near_left, near_right = _met(values[:texts], bands, cut, threads)
+    near_left, near_right = met_pairs(values[:texts], bands, cut, threads)
     near = _agreeing(values, near_left, near_right, threads)
     near_weight = total / (texts * (texts - 1) / 2) / chance[near]
     return Census(
@@ -219,8 +219,8 @@ def _generous(seen: F64, m: int, slots: int) -> tuple[Bands, int]:
     return Bands(FEW_BANDS, MOST_ROWS), max(2, int(m * (MOST_MET / met) ** 0.5))
 
 
-def _met(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
-    """Pairs that share a bucket and agree in ``cut`` slots, each once."""
+def met_pairs(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
+    """Return left and right of the pairs that share a bucket and agree in ``cut`` slots, each once."""
     n = values.shape[0]
     rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
     none: I32 = np.full(n, -1, dtype=np.int32)
