@@ -250,8 +250,7 @@ def test_four_megabytes_on_one_line_are_compared():
 
 
 def test_a_pair_is_found_exactly_if_a_search_checks_it():
-    words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
-    seen = set()
+    words, seen = [f"w{i}" for i in range(16)], set()
     for seed, same in product(range(1, 9), (5, 6, 7)):
         how = {"shingle": "word:1", "threshold": 0.6, "seed": seed}
         texts = " ".join(words), " ".join([*words[:same], "and", "others"])

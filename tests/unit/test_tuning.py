@@ -209,7 +209,7 @@ def test_the_filter_asks_for_the_most_matches_inside_its_budget(slots, recall):
 
 @pytest.mark.parametrize("slots", [None, 64, 100, 128, 256])
 def test_what_a_run_promises_is_at_least_what_was_asked(slots):
-    """Over the grid of thresholds and recalls, wherever the slots can reach it, for bands, filter and screen together."""
+    """Over the grid of thresholds and recalls, wherever the slots can reach it: for bands, filter and screen."""
     reached = 0
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         try:

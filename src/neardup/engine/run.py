@@ -113,15 +113,14 @@ def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool 
     if spec.exact:
         pairs, crowd = _joined(gathered, split_row)
     else:
-        if keep_keys:
-            n, space = len(gathered.collection), gathered.space
-            rejected = gathered.check.rejected = PairStore("rejected", n, space, part=0.05)
+        rejected = PairStore("rejected", len(gathered.collection), gathered.space, part=0.05) if keep_keys else None
+        gathered.check.rejected = rejected
         pairs, crowd = _banded(gathered, keep_keys=keep_keys)
         gathered.check.rejected = None
     if split_row is None:
         alone = np.flatnonzero((gathered.weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
-    return SearchState.of(gathered, pairs, crowd, split_row, rejected)
+    return replace(SearchState.of(gathered, pairs, crowd, split_row), rejected=rejected)
 
 
 def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[SearchState, Overlaps]:

@@ -83,17 +83,10 @@ class SearchState(Gathered):
     """Pairs that the exact check found to be below the threshold, of a search with bands that keeps its keys."""
 
     @classmethod
-    def of(
-        cls,
-        gathered: Gathered,
-        pairs: PairStore,
-        crowd: I32,
-        split_row: int | None = None,
-        rejected: PairStore | None = None,
-    ) -> SearchState:
+    def of(cls, gathered: Gathered, pairs: PairStore, crowd: I32, split_row: int | None = None) -> SearchState:
         """What was gathered, and what was found in it."""
         known = {each.name: getattr(gathered, each.name) for each in fields(gathered)}
-        return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row, rejected=rejected)
+        return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
 
     def need_memory(self, involved: I64) -> None:
         """Raise unless there is memory for what must be held of all documents; ``involved`` are those with a pair."""

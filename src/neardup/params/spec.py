@@ -248,7 +248,7 @@ class Spec:
     bands: Bands
     seed: int
     min_matches: int
-    """A candidate of a large bucket whose signatures agree in fewer slots is dropped unchecked. Inside the recall promise."""
+    """A candidate of a large bucket whose signatures agree in fewer slots is dropped unchecked, inside the promise."""
     crowd: int
     collapse_exact: bool = False
     exact: bool = False

@@ -46,10 +46,8 @@ def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
         return np.ones(similarity.size)
     assert spec.screen is not None, "bands come with a screen"
     grid = np.linspace(spec.threshold, 1.0, GRID)
-    losses = [
-        filter_loss(s, spec.slots, spec.min_matches) + screen_loss(s, spec.bands, spec.screen) for s in grid.tolist()
-    ]
-    lost = np.interp(similarity, grid, losses)
+    losses = [(filter_loss(s, spec.slots, spec.min_matches), screen_loss(s, spec.bands, spec.screen)) for s in grid]
+    lost: F64 = np.interp(similarity, grid, np.sum(losses, axis=1))
     distinct, place = np.unique(similarity, return_inverse=True)
     curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in distinct.tolist()])
     return np.maximum(0.0, curve[place] - lost)

@@ -53,7 +53,7 @@ def band_chances(slots: int, bands: Bands) -> F64:
     [0.0, 0.0, 0.333, 1.0, 1.0]
     """
     if slots > MOST_EXACT:
-        met: F64 = 1.0 - (1.0 - _full_chances(slots, bands.rows)) ** bands.bands
+        met: F64 = 1.0 - (1.0 - meetings(slots, Bands(1, bands.rows))) ** bands.bands
         return met
     spoilt = _ways(bands.rows).copy()
     spoilt[-1] = 0.0
@@ -75,17 +75,12 @@ def _ways(n: int) -> F64:
     return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
 
 
-@lru_cache(maxsize=16)
-def _log_factorials(n: int) -> F64:
-    """The logarithms of 0! to n!. Kept: read only."""
-    return np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
-
-
-def _full_chances(slots: int, rows: int) -> F64:
-    """Return the probability that all ``rows`` of a band agree, for each number of ``slots`` in which a pair agrees."""
-    log, spare = _log_factorials(slots), np.arange(slots + 1) - rows
-    ways = log - log[np.maximum(spare, 0)] - (log[slots] - log[slots - rows])
-    return np.where(spare >= 0, np.exp(ways), 0.0)
+def meetings(slots: int, bands: Bands) -> F64:
+    """Return the expected number of bands in which a pair meets, for each number of slots in which it agrees."""
+    agree, often = np.arange(slots + 1.0), np.full(slots + 1, float(bands.bands))
+    for i in range(bands.rows):
+        often *= np.maximum(agree - i, 0) / (slots - i)
+    return often
 
 
 @lru_cache(maxsize=16)
@@ -94,7 +89,7 @@ def slot_shares(many: int, few: int) -> F64:
 
     The hypergeometric distribution; ``few`` is at most ``many``. Kept, for it is wanted for every banding: read only.
     """
-    log = _log_factorials(many)
+    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, many + 1)))))
     seen, kept = np.arange(many + 1)[:, None], np.arange(few + 1)[None, :]
     possible = (kept <= seen) & (few - kept <= many - seen)
     a, b = np.where(possible, kept, 0), np.where(possible, few - kept, 0)
@@ -104,24 +99,19 @@ def slot_shares(many: int, few: int) -> F64:
     return np.where(possible, np.exp(ways), 0.0)
 
 
-def meetings(many: int, bands: Bands) -> F64:
-    """Return the expected number of bands in which a pair meets, if it agrees in M of ``many`` slots."""
-    return bands.bands * _full_chances(many, bands.rows)
-
-
 def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> F64:
     """Return how likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and it passes the screen.
 
-    float64[many + 1]. Exact if each slot has a field. If not, the fields in which a pair agrees are taken as independent
-    of the bands, which changes little: less than 0.01. Pairs of large buckets are taken to pass as others do, though their
-    whole signatures are compared.
+    Exact if each slot has a field. If not, the agreeing fields are taken as independent of the bands, which is wrong by
+    less than 0.01. Pairs of large buckets, whose whole signatures are compared, are taken to pass as others do.
     """
     met, once = band_chances(slots, bands), np.zeros(slots + 1)
     others = band_chances(slots - bands.rows, Bands(bands.bands - 1, bands.rows))
     once[bands.rows :] = meetings(slots, bands)[bands.rows :] * (1.0 - others)
     passing = _passing_fields(screen.fields, screen.width)[:, [screen.least, screen.least_alone]]
     several, alone = (slot_shares(slots, screen.fields) @ passing).T
-    return slot_shares(many, slots) @ ((met - once) * several + once * alone)
+    passed: F64 = slot_shares(many, slots) @ ((met - once) * several + once * alone)
+    return passed
 
 
 @lru_cache(maxsize=16)

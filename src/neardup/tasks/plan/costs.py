@@ -52,8 +52,8 @@ OFFSET_BYTES = 16
 """For each document whose text and signature are at hand: where both lie."""
 GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
-RECORD_BYTES, CANDIDATE_BYTES = 8, 16
-"""For each candidate that waits to be checked, in every band in which it meets: on disk, and in memory."""
+CANDIDATE_BYTES = 16
+"""For each candidate that waits to be checked, in every band in which it meets; half of it on disk."""
 SHINGLE_BYTES = 20
 CHUNK_SHINGLES = 2_000_000
 """Shingles of the sets that a thread holds while pairs are checked, with their texts."""
@@ -206,87 +206,51 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Checking:
-    """The way from candidates to verified pairs. Seconds are CPU seconds."""
-
-    candidates: Range
-    checked: Range
-    pairs: Range
-    waiting: float
-    """Candidates that are written down: those that pass the screen, in each band in which they meet."""
-    involved: float
-    """Texts whose sets are built: those with a partner that the screen passes, as a rule."""
-    shingles: float
-    """Of a set that is built, on the average."""
-    texts: float
-    """Bytes of the texts of these sets."""
-    comparing: float
-    """Building sets and counting what two sets share."""
-    laying_out: float
-    """Pairs, which one thread does."""
-
-
-def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
-    """Predict how much a setting leaves to check, and the seconds of the check."""
+def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
+    """Predict how much a run with bands will have to check, and what the run will cost."""
     often = meetings(profile.slots, setting.bands)
     passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.screen)
-    stars = profile.crowd_texts
-    met_pairs = profile.pairs, profile.squares
-    candidates = _range(profile, met_pairs, often, stars)
-    checked = _range(profile, met_pairs, passed, stars)
+    stars, pace = profile.crowd_texts, speeds.pace
+    candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (often, passed))
+    pairs = _found(profile)
+    # sets are built of texts with a partner that the screen passes, as a rule
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
     near = float(profile.pairs @ passed)
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
-    return Checking(
-        candidates=candidates,
-        checked=checked,
-        pairs=_found(profile),
-        waiting=float(profile.pairs @ (np.maximum(often, 1.0) * passed)),
-        involved=involved,
-        shingles=size,
-        texts=involved * size * profile.bytes / max(profile.shingles, 1),
-        comparing=involved * size * speeds.build + merging * MERGE_SECONDS * speeds.pace,
-        laying_out=checked.expected * PAIR_SECONDS * speeds.pace,
-    )
+    comparing = involved * size * speeds.build + merging * MERGE_SECONDS * pace
 
-
-def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
-    """What a run with bands will cost."""
-    check = checking(profile, speeds, setting)
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     bits = 8 * setting.screen.words * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
     # of a small collection all texts and signatures are at hand
-    near = profile.bytes - profile.kept_bytes + (4 * setting.slots + OFFSET_BYTES) * profile.documents
-    is_near = near <= most_near(budget) and lasting + near <= budget.store
-    held = near if is_near else 4 * setting.slots * profile.long_documents
+    fresh = profile.bytes - profile.kept_bytes
+    spare = fresh + (4 * setting.slots + OFFSET_BYTES) * profile.documents
+    is_near = spare <= most_near(budget) and lasting + spare <= budget.store
+    held = spare if is_near else 4 * setting.slots * profile.long_documents
     store = lasting + held
-    spooled = _disk(store, store - held, budget)
-    again = 0.0 if is_near else check.texts * (1 - profile.kept_bytes / max(profile.bytes, 1))
-    laid = again if spooled or again > budget.share(MEMORY_PART) else 0.0  # in a file
-    unscreened = RECORD_BYTES * check.candidates.expected if spooled and bits > budget.share(BITS_PART) else 0.0
-    disk = spooled + int(laid + unscreened)
-    pace = speeds.pace
+    spooled = _disk(store, lasting, budget)
+    # else the texts of the sets are read again, and laid down in memory or in a file
+    again = 0.0 if is_near else involved * size * fresh / max(profile.shingles, 1)
+    filed = again if spooled or again > budget.share(MEMORY_PART) else 0.0
+    unscreened = 8 * candidates.expected if spooled and bits > budget.share(BITS_PART) else 0.0
+    disk = spooled + int(filed + unscreened)
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": _pairing(profile, speeds, setting.bands, threads),
-        "check": (speeds.read * again + check.comparing) / threads + check.laying_out,
-        "cluster": (check.involved + profile.copies + check.checked.expected) * CLUSTER_SECONDS * pace,
-        **_writing(profile, check.pairs, disk, pace),
+        "check": (speeds.read * again + comparing) / threads + checked.expected * PAIR_SECONDS * pace,
+        "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
+        **_writing(profile, pairs, disk, pace),
     }
-    in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, check.involved * check.shingles)
+    waiting = CANDIDATE_BYTES * float(profile.pairs @ (np.maximum(often, 1.0) * passed))
     grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
-    waiting = CANDIDATE_BYTES * check.waiting
-    checks = PAIR_BYTES * min(MOST_PAIRS, check.checked.expected) + again - laid - keys
-    paired = check.involved + profile.copies
-    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * check.pairs.expected
-    memory = _memory(
-        profile, budget, threads, store, spooled, max(grouping + waiting, in_hand + waiting + checks, clusters - keys)
-    )
-    return Estimate(check.candidates, check.checked, check.pairs, seconds, memory, disk)
+    in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size) + again - filed
+    pairing = PAIR_BYTES * min(MOST_PAIRS, checked.expected) - keys
+    paired = involved + profile.copies
+    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
+    stage = max(grouping + waiting, in_hand + waiting + pairing, clusters - keys)
+    return Estimate(candidates, checked, pairs, seconds, _memory(profile, budget, threads, store, spooled, stage), disk)
 
 
 def least_seconds(profile: Profile, speeds: Speeds, slots: int, bands: Bands, *, threads: int) -> float:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from operator import attrgetter
 
 from neardup import tuning
-from neardup.engine.fit import Hint, slow_hint
+from neardup.engine.fit import slow_hint
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
-from neardup.tasks.plan.costs import Setting
+from neardup.tasks.plan.costs import Setting, least_seconds
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tuning import LEAST_ROWS
@@ -49,7 +50,7 @@ def make_plan(
     *,
     target: float,
     observer: Observer,
-    open_slots: Iterable[int] = (),
+    open_slots: Collection[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
 ) -> Plan:
     """Read a collection once, measure a sample, and say what runs over it will cost.
@@ -64,18 +65,18 @@ def make_plan(
     is_usual = spec.candidates_by is None
     default = _by_rule("recall", at, target, tuning.choose_slots(at, target)) if is_usual else None
     least = 1 if is_usual else LEAST_ROWS
-    wanted = set(open_slots)
-    shapes = {slots: shapes_of(at, target, slots, least_rows=least) for slots in {*wanted, *SLOTS}}
     given = [_of_spec(spec), *filter(None, [default])]
-    lengths = {slots for slots, some in shapes.items() if some}.union(each.slots for each in given)
-    measured = MeasuredCollection.of(reader, spec, lengths, run, observer)
+    lengths = {*open_slots, *SLOTS}
+    measured = MeasuredCollection.of(reader, spec, lengths.union(each.slots for each in given), run, observer)
     asked, *usual = map(measured.option, given)
-    fastest = [each for slots, some in shapes.items() for each in _fastest(slots, some, at, target, measured)]
-    chosen = _cheapest([each for each in fastest if each.slots in wanted] or [asked])
+    fastest = [each for slots in lengths for each in _fastest(slots, at, target, least, measured)]
+    chosen = _cheapest([each for each in fastest if each.slots in open_slots] or [asked])
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, screen=chosen.screen)
     spec = replace(spec, recall=chosen.recall) if is_usual else spec
-    hints = [*measured.hints, *_slow(chosen, measured.collected.distinct, spec)]
-    shown = [*_best_of_each([*fastest, asked, *usual], target), *usual, chosen]
+    assert chosen.estimate is not None, "it was measured"
+    pairs = measured.collected.distinct * (measured.collected.distinct - 1) / 2
+    slow = slow_hint(min(pairs, chosen.estimate.candidates.expected), pairs, spec)
+    shown = [*fastest, *usual, chosen]
     return Plan(
         threshold=spec.threshold,
         target=target,
@@ -88,14 +89,8 @@ def make_plan(
         threads=measured.threads,
         memory_limit=measured.budget.limit,
         seconds=time.perf_counter() - begin,
-        hints=tuple(hints),
+        hints=(*measured.hints, *slow),
     )
-
-
-def _slow(chosen: Option, distinct: int, spec: Spec) -> list[Hint]:
-    """The hint that the chosen setting takes long, if it does."""
-    assert chosen.estimate is not None
-    return slow_hint(chosen.estimate.candidates.expected, distinct * (distinct - 1) / 2, spec)
 
 
 def choose_method(
@@ -112,8 +107,7 @@ def choose_method(
     )
 
 
-def _seconds(option: Option) -> float:
-    return option.total_seconds
+_seconds = attrgetter("total_seconds")
 
 
 def _cheapest(options: Iterable[Option]) -> Option:
@@ -127,29 +121,22 @@ def _cheapest(options: Iterable[Option]) -> Option:
     return min(equal, key=lambda each: (each.slots, -each.bands.rows, -each.recall))
 
 
-def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
-    """The cheapest that keeps the promise for each number of slots."""
-    keeping = [option for option in options if option.recall >= target]
-    lengths = sorted({option.slots for option in keeping})
-    return [_cheapest(option for option in keeping if option.slots == length) for length in lengths]
-
-
-def _fastest(
-    slots: int, shapes: Iterable[Bands], at: float, target: float, measured: MeasuredCollection
-) -> list[Option]:
-    """Return the bands of some ``slots`` that may be the cheapest, with their costs, those of most rows first.
+def _fastest(slots: int, at: float, target: float, least_rows: int, measured: MeasuredCollection) -> list[Option]:
+    """Return the cheapest bands of some ``slots`` that keep the promise, with their costs; none if none do.
 
     It takes milliseconds to choose a screen. So none is chosen for bands that are slower than others even without a
-    check, nor for any after those that are as good as the fastest can be.
+    check, nor for bands of fewer rows than some that are as good as the fastest can be.
     """
     found: list[Option] = []
-    least = {bands: measured.least_seconds(slots, bands) for bands in shapes}
+    known = measured.profile, measured.speeds, slots
+    shapes = shapes_of(at, target, slots, least_rows=least_rows)
+    least = {bands: least_seconds(*known, bands, threads=measured.threads) for bands in shapes}
     for bands in sorted(least, key=lambda each: (-each.rows, -each.bands)):
         if not found or least[bands] <= TIE * min(map(_seconds, found)):
             found.append(measured.option(setting_for(at, target, slots, bands)))
             if _seconds(found[-1]) <= TIE * min(least.values()):
                 break
-    return found
+    return [_cheapest(found)] if found else []
 
 
 def shapes_of(threshold: float, target: float, slots: int, *, least_rows: int = 1) -> list[Bands]:

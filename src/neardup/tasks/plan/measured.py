@@ -12,7 +12,7 @@ from neardup.engine.observe import Observer
 from neardup.engine.reading.families import Hashers
 from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
-from neardup.params import Bands, RunOptions, Spec
+from neardup.params import RunOptions, Spec
 from neardup.session import limit_records
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
 from neardup.tasks.plan.costs import (
@@ -23,7 +23,6 @@ from neardup.tasks.plan.costs import (
     Range,
     Setting,
     Speeds,
-    least_seconds,
     predict,
     predict_exact,
 )
@@ -90,10 +89,6 @@ class MeasuredCollection:
 
     def predict(self, setting: Setting) -> Estimate:
         return predict(self.profile, self.speeds, setting, budget=self.budget, threads=self.threads)
-
-    def least_seconds(self, slots: int, bands: Bands) -> float:
-        """The seconds of a run without its check."""
-        return least_seconds(self.profile, self.speeds, slots, bands, threads=self.threads)
 
     def option(self, setting: Setting) -> Option:
         return Option.of(setting, self.predict(setting))
