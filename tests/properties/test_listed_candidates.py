@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.properties.strategies import collections
 
 import neardup
 from neardup.engine.banding import listed
-from neardup.engine.space import Budget
+from neardup.engine.space import Budget, Space
 from neardup.stages.screen import SMALL
 
 
@@ -93,12 +94,38 @@ def test_the_listing_does_not_depend_on_memory_and_threads(
     assert set(once["verdict"].to_pylist()) == {listed.DROPPED, listed.BELOW, listed.PAIR}
 
 
-def test_every_pair_of_a_crowd_that_was_found_is_listed() -> None:
-    texts = [f"the same long words of one template, every time, number {i}" for i in range(40)]
-    result = neardup.find(texts, shingle="char:4", threshold=0.7, crowd=5, candidates=True)
-    pairs = {row for row, verdict in rows(result) if verdict == listed.PAIR}
+def test_a_run_killed_after_every_checkpoint_lists_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(5)
+    lines = [" ".join("other" if draw.random() < 0.12 else f"word{i}" for i in range(30)) for _ in range(60)]
+    source = tmp_path / "texts.txt"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    how: dict[str, Any] = {"input_format": "lines", "threshold": 0.8, "bands": "8x4", "crowd": 5, "candidates": True}
+    expected = neardup.find(source, **how).candidates
+    assert set(expected["verdict"].to_pylist()) == {listed.DROPPED, listed.BELOW, listed.PAIR}
+    plain = Space.checkpoint
+
+    def killed(self: Space, **changes: Any) -> None:
+        plain(self, **changes)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(Space, "checkpoint", killed)
+    for attempt in range(50):
+        with suppress(KeyboardInterrupt):
+            found = neardup.find(source, workdir=tmp_path / "work", resume=attempt > 0, **how)
+            break
+    assert attempt > 10
+    assert found.candidates.equals(expected)
+
+
+def test_of_the_pairs_of_a_crowd_those_that_were_found_are_listed_and_no_others() -> None:
+    draw = random.Random(5)
+    texts = [" ".join("other" if draw.random() < 0.1 else f"word{i}" for i in range(30)) for _ in range(60)]
+    result = neardup.find(texts, shingle="char:4", threshold=0.7, crowd=10, candidates=True)
     assert result.summary.crowds
-    assert set(zip(result.pairs["id_a"].to_pylist(), result.pairs["id_b"].to_pylist(), strict=True)) <= pairs
+    found = set(zip(result.pairs["id_a"].to_pylist(), result.pairs["id_b"].to_pylist(), strict=True))
+    assert {pair for pair, verdict in rows(result) if verdict == listed.PAIR} == found
+    assert all(row["similarity"] < 0.7 for row in result.candidates.to_pylist() if row["verdict"] != listed.PAIR)
 
 
 def rows(result: neardup.Result) -> list[tuple[tuple[int, int], str]]:
