@@ -199,7 +199,7 @@ def a_profile(**changes) -> Profile:
     pairs[[30, 300, 450]] = 1e9, 1e5, 2e4
     whole = {
         "threshold": 0.8, "documents": 1_000_000, "distinct": 900_000, "bytes": 10**9, "kept_bytes": 0,
-        "long_documents": 500_000, "id_bytes": 10**7,
+        "id_bytes": 10**7,
         "copies": 100_000, "copy_pairs": 200_000, "shingles": 9 * 10**8, "slots": 512,
         "pairs": pairs, "squares": pairs * 20, "pair_shingles": pairs * 2000,
         "partnered": np.linspace(50_000, 10_000, 513), "scale": 20.0,
@@ -239,7 +239,7 @@ def test_a_prediction_grows_with_what_it_is_made_of():
 
 
 def test_what_does_not_fit_is_predicted_on_disk_and_within_the_limit():
-    budget = Budget(700 << 20, 500 << 20)
+    budget = Budget(500 << 20, 300 << 20)
     found = predict(a_profile(), SPEEDS, DEFAULT, budget=budget, threads=2)
     spooled = int(1.1 * (10**7 + (8 + 16 + 8 + 8 + 16 + 5 * 21) * 10**6))  # ids; counts, prints, places, bits, keys
     # and 10,000 to 50,000 texts with a partner, of 1,000 shingles each, are laid down once more

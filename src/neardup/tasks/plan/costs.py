@@ -48,8 +48,8 @@ DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
 """Memory for each document, and for each that has a pair, while clusters are made."""
 COLUMN_BYTES = 40
 """For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
-OFFSET_BYTES = 16
-"""For each document whose text and signature are at hand: where both lie."""
+OFFSET_BYTES = 8
+"""For each document whose text is at hand: where it lies."""
 GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
 CANDIDATE_BYTES = 16
@@ -95,8 +95,6 @@ class Profile:
     """Of normalised text."""
     kept_bytes: int
     """Of them, those that a run with bands keeps."""
-    long_documents: int
-    """Documents of which it holds the signatures."""
     id_bytes: int
     copies: int
     copy_pairs: int
@@ -224,12 +222,11 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     bits = 8 * setting.screen.words * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
-    # of a small collection all texts and signatures are at hand
+    # of a small collection all texts are at hand
     fresh = profile.bytes - profile.kept_bytes
-    spare = fresh + (4 * setting.slots + OFFSET_BYTES) * profile.documents
+    spare = fresh + OFFSET_BYTES * profile.documents
     is_near = spare <= most_near(budget) and lasting + spare <= budget.store
-    held = spare if is_near else 4 * setting.slots * profile.long_documents
-    store = lasting + held
+    store = lasting + (spare if is_near else 0)
     spooled = _disk(store, lasting, budget)
     # else the texts of the sets are read again, and laid down in memory or in a file
     again = 0.0 if is_near else involved * size * fresh / max(profile.shingles, 1)
