@@ -135,7 +135,7 @@ def _candidates(summary: Mapping[str, Any]) -> str:
         return f"none: no two distinct texts share {met}"
     if summary["method"] == "banding":
         met = counted(summary["candidates"], "meeting")
-        return f"{met} in a band; {_number(summary['checked'])} pairs checked exactly"
+        return f"{met} in a band; {counted(summary['checked'], 'pair')} checked exactly"
     return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
 
 

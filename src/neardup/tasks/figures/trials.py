@@ -176,8 +176,7 @@ def draw_candidates(sample: Sample, about: style.About) -> Figure:
     how: dict[str, Any] = {"shingle": spec.shingle, "sketch": spec.sketch, "seed": spec.seed, "slots": HASHES}
     values = sketch(sample.documents, normalize="none", **how).signatures.values
     met = [met_pairs(values, Bands(bands, HASHES // bands), 0, threads=1)[0].size for bands in SHAPES]
-    pairs = f"{met[at]:,} of {every:,} pairs, {results[at].pairs:,} of {there:,} true ones"
-    title = f"20 bands of {HASHES} hashes: {pairs}"
+    title = f"20 bands of {HASHES} hashes: {met[at]:,} of {every:,} pairs, {results[at].pairs:,} of {there:,} true ones"
     series = [
         (f"found: at {about.spec.threshold:g} or above", SHAPES, [each.pairs for each in results]),
         ("true pairs, by the exact join", SHAPES, [there] * len(SHAPES)),

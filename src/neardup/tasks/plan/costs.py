@@ -218,7 +218,6 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     comparing = involved * size * speeds.build + merging * MERGE_SECONDS * pace
-
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     bits = 8 * setting.screen.words * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
