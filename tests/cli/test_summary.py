@@ -61,7 +61,7 @@ def test_the_summary_says_all_that_the_contract_promises(summary: dict[str, Any]
         "1,234 (5.6 MB), 1 empty, 2 shorter than one shingle",
         "left out      3 blank lines",
         "exact copies  4",
-        "56 meetings in a band; 50 pairs checked exactly",
+        "56 pairs sharing a band; 50 checked exactly",
         "2 of similarity 0.8 or more",
         "clusters      1, linked as star",
         "0.9931 promised for a pair at 0.8 (32x8 bands, 256 slots, hybrid)",

@@ -222,7 +222,8 @@ def test_a_prediction_grows_with_what_it_is_made_of():
     assert more.memory - base.memory == 10**9
     wider = Screen(fields=256, width=1, least=212, least_alone=216)
     longer = predict(a_profile(), SPEEDS, Setting(256, Bands(21, 6), 170, wider, 0.998), **means)
-    assert longer.candidates.expected == pytest.approx(base.candidates.expected, rel=0.05)  # the same bands
+    # the same bands; but what the sharper screen drops counts in each of them
+    assert base.candidates.expected < longer.candidates.expected < 1.2 * base.candidates.expected
     assert longer.checked.expected < base.checked.expected  # a sharper screen
     assert longer.memory > base.memory
     alone = predict(a_profile(), SPEEDS, DEFAULT, **{**means, "threads": 1})

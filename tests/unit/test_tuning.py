@@ -173,22 +173,27 @@ def test_chances_of_seen_matches_average_to_the_curve(bands):
 @pytest.mark.parametrize(("bands", "screen", "slots", "off"), [*((*each, 1e-12) for each in SCREENS), (*NARROW, 0.02)])
 def test_chances_to_pass_are_those_of_all_placements_of_the_matches(bands, screen, slots, off):
     """By listing every way to place M matches; with fewer fields than slots they are close."""
-    found = pass_chances(slots, slots, bands, screen)
+    counted, found = pass_chances(slots, slots, bands, screen)
     for agree in range(slots + 1):
         ways = list(map(set, itertools.combinations(range(slots), agree)))
-        passed = sum(exact_pass(way, met, screen) for way in ways if (met := met_bands(way, bands)))
-        assert found[agree] == pytest.approx(float(passed / len(ways)), abs=off)
+        met = [met_bands(way, bands) for way in ways]
+        passing = [exact_pass(way, often, screen) if often else 0 for way, often in zip(ways, met, strict=True)]
+        assert found[agree] == pytest.approx(float(Fraction(sum(passing)) / len(ways)), abs=off)
+        # once if it passes, else in each band
+        times = sum(chance + often * (1 - chance) for chance, often in zip(passing, met, strict=True))
+        assert counted[agree] == pytest.approx(float(Fraction(times) / len(ways)), abs=2 * off)
 
 
 @pytest.mark.parametrize("screen", [Screen(128, 1, 103, 106), Screen(64, 2, 44, 46)])
 def test_what_passes_the_screen_was_met_and_agrees_enough(screen):
     met = slot_shares(512, 128) @ band_chances(128, Bands(21, 6))
-    passed = pass_chances(512, 128, Bands(21, 6), screen)
+    _, passed = pass_chances(512, 128, Bands(21, 6), screen)
     assert np.all(passed <= met + 1e-12)
     assert np.all(np.diff(passed) >= -1e-12)
     assert passed[512] == pytest.approx(1.0, abs=1e-12)
     assert passed[150] < 1e-4 < passed[400]
-    assert np.allclose(pass_chances(512, 128, Bands(21, 6), Screen(screen.fields, screen.width, 0, 0)), met)
+    without = Screen(screen.fields, screen.width, 0, 0)
+    assert np.allclose(pass_chances(512, 128, Bands(21, 6), without), (met, met))
 
 
 def test_identical_sets_are_never_lost_in_the_filter():

@@ -133,9 +133,6 @@ def _candidates(summary: Mapping[str, Any]) -> str:
     met = {"banding": "a band", "overlap join": "an n-gram"}.get(summary["method"], "a rare shingle")
     if not summary["candidates"] and not summary["checked"]:
         return f"none: no two distinct texts share {met}"
-    if summary["method"] == "banding":
-        met = counted(summary["candidates"], "meeting")
-        return f"{met} in a band; {counted(summary['checked'], 'pair')} checked exactly"
     return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
 
 

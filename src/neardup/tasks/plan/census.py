@@ -99,19 +99,20 @@ def slot_shares(many: int, few: int) -> F64:
     return np.where(possible, np.exp(ways), 0.0)
 
 
-def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> F64:
-    """Return how likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and it passes the screen.
+def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> tuple[F64, F64]:
+    """Return how often a pair counts as a candidate, and how likely it is checked, if it agrees in M of ``many`` slots.
 
-    Exact if each slot has a field. If not, the agreeing fields are taken as independent of the bands, which is wrong by
-    less than 0.01. Pairs of large buckets, whose whole signatures are compared, are taken to pass as others do.
+    It counts once if it passes the screen, else in each band of ``slots`` in which it meets. Exact if each slot has
+    a field. If not, agreeing fields are taken as independent of the bands: the chance is off by at most 0.01. Pairs of
+    large buckets, whose whole signatures are compared, are taken to pass as others do.
     """
-    met, once = band_chances(slots, bands), np.zeros(slots + 1)
+    met, often, once = band_chances(slots, bands), meetings(slots, bands), np.zeros(slots + 1)
     others = band_chances(slots - bands.rows, Bands(bands.bands - 1, bands.rows))
-    once[bands.rows :] = meetings(slots, bands)[bands.rows :] * (1.0 - others)
+    once[bands.rows :] = often[bands.rows :] * (1.0 - others)
     passing = _passing_fields(screen.fields, screen.width)[:, [screen.least, screen.least_alone]]
     several, alone = (slot_shares(slots, screen.fields) @ passing).T
-    passed: F64 = slot_shares(many, slots) @ ((met - once) * several + once * alone)
-    return passed
+    shares = slot_shares(many, slots)
+    return shares @ (often - (often - met) * several), shares @ ((met - once) * several + once * alone)
 
 
 @lru_cache(maxsize=16)

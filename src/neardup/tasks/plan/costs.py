@@ -187,7 +187,6 @@ class Estimate:
     """What a run will come to."""
 
     candidates: Range
-    """The number of times that two documents meet in a bucket."""
     checked: Range
     pairs: Range
     """That are reported: copies spelled out, crowds as stars."""
@@ -206,10 +205,9 @@ class Estimate:
 
 def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
     """Predict how much a run with bands will have to check, and what the run will cost."""
-    often = meetings(profile.slots, setting.bands)
-    passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.screen)
+    met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.screen)
     stars, pace = profile.crowd_texts, speeds.pace
-    candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (often, passed))
+    candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (met, passed))
     pairs = _found(profile)
     # sets are built of texts with a partner that the screen passes, as a rule
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
@@ -239,7 +237,8 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
         "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
         **_writing(profile, pairs, disk, pace),
     }
-    waiting = CANDIDATE_BYTES * float(profile.pairs @ (np.maximum(often, 1.0) * passed))
+    often = np.maximum(1.0, meetings(profile.slots, setting.bands))
+    waiting = CANDIDATE_BYTES * float(profile.pairs @ (often * passed))
     grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
     in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size) + again - filed
     pairing = PAIR_BYTES * min(MOST_PAIRS, checked.expected) - keys
