@@ -38,7 +38,7 @@ PRIOR_MISSES = 4.0
 def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
     """Return the probability with which a spec promises to find pairs of each similarity, its threshold or more.
 
-    The bands find so many, and the filter and the screen may lose some of them. None if the spec promises nothing.
+    It is the S-curve of the bands, less the loss of the filter and the screen. None if the spec promises nothing.
     """
     if spec.recall is None:
         return None

@@ -34,9 +34,9 @@ class Banding:
     met: I64
     """int64[B]: candidates."""
     passed: I64
-    """int64[B]: those that were checked exactly."""
+    """int64[B]: the candidates that were checked exactly."""
     true: I64
-    """int64[B]: those that reach the threshold."""
+    """int64[B]: the candidates that reach the threshold."""
     expected: F64
     """float64[B]: how many of the last of ``true`` the curve lets expect."""
     left: I64
@@ -49,7 +49,7 @@ class Banding:
 
 
 def count_bands(search: SearchState, observer: Observer) -> Banding:
-    """Run the bands of a finished search once more and count what each of them meets first.
+    """Run the bands of a finished search once more, and count the pairs by the band that meets them first.
 
     Memory: 56 bytes for each row of a part of a band, the pairs of one piece of its buckets, and the sample.
     """

@@ -71,7 +71,7 @@ def band_chances(slots: int, bands: Bands) -> F64:
 
 @lru_cache(maxsize=16)
 def _ways(n: int) -> F64:
-    """Binomial coefficients C(n, 0) to C(n, n). Kept: read only."""
+    """Return the binomial coefficients C(n, 0) to C(n, n). They are kept: read only."""
     return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
 
 
@@ -117,12 +117,12 @@ def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> tuple[F
 
 @lru_cache(maxsize=16)
 def _passing_fields(fields: int, width: int) -> F64:
-    """float64[fields + 1, fields + 1]: how likely at least j fields agree if just a of their slots do. Kept: read only.
+    """Return the probability that at least j fields agree if just a of their slots do, float64[fields + 1, fields + 1].
 
-    The field of a slot that differs agrees by chance, with probability ``2**-width``.
+    The table is kept: read only. The field of a slot that differs agrees by chance, with probability ``2**-width``.
     """
     passing = np.ones((fields + 1, fields + 1))
-    by_chance = np.append(1.0, np.zeros(fields))  # that so many of the others agree
+    by_chance = np.append(1.0, np.zeros(fields))  # the chance that 0, 1, … of the others agree
     for others in range(fields + 1):
         passing[fields - others, fields - others :] = by_chance[: others + 1][::-1].cumsum()[::-1]
         by_chance += (np.append(0.0, by_chance[:-1]) - by_chance) * 2.0**-width

@@ -1,4 +1,4 @@
-"""What a run will cost, on a machine that does nothing else, as pure functions of what was measured."""
+"""The costs of a run on a machine that does nothing else, as pure functions of measurements."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
 COLUMN_BYTES = 40
 """For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
 OFFSET_BYTES = 8
-"""For each document whose text is at hand: where it lies."""
+"""The place of each text that is at hand."""
 GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
 CANDIDATE_BYTES = 16
-"""For each candidate that waits to be checked, in every band in which it meets; half of it on disk."""
+"""Memory for each meeting of a candidate that waits to be checked; half of that on disk."""
 SHINGLE_BYTES = 20
 CHUNK_SHINGLES = 2_000_000
 """Shingles of the sets that a thread holds while pairs are checked, with their texts."""
@@ -184,16 +184,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will come to."""
+    """The predicted counts and costs of a run."""
 
     candidates: Range
     checked: Range
     pairs: Range
-    """That are reported: copies spelled out, crowds as stars."""
+    """Pairs that are reported: copies spelled out, crowds as stars."""
     seconds: Mapping[str, float]
-    """By stage; ``start`` is what the program takes before it reads anything."""
+    """The seconds of each stage; ``start`` is the time before the program reads anything."""
     memory: int
-    """Peak of the process, bytes."""
+    """The peak memory of the process, in bytes."""
     disk: int
     """Bytes of the workdir; 0 when everything fits into memory."""
 
@@ -204,7 +204,7 @@ class Estimate:
 
 
 def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
-    """Predict how much a run with bands will have to check, and what the run will cost."""
+    """Predict the candidates, checks and costs of a run with bands."""
     met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.screen)
     stars, pace = profile.crowd_texts, speeds.pace
     candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (met, passed))
@@ -219,7 +219,7 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     bits = 8 * setting.screen.words * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
-    # of a small collection all texts are at hand
+    # all texts of a small collection are at hand
     fresh = profile.bytes - profile.kept_bytes
     spare = fresh + OFFSET_BYTES * profile.documents
     is_near = spare <= most_near(budget) and lasting + spare <= budget.store
@@ -249,14 +249,14 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
 
 
 def least_seconds(profile: Profile, speeds: Speeds, slots: int, bands: Bands, *, threads: int) -> float:
-    """Seconds of a run without its check, which are the same for any screen."""
+    """Return the seconds of a run without its check, which are the same for any screen."""
     reading = _reading(profile, speeds, speeds.sketch[slots], 0, threads)
     writing = _writing(profile, _found(profile), 0, speeds.pace)
     return sum(reading.values()) + _pairing(profile, speeds, bands, threads) + sum(writing.values())
 
 
 def _pairing(profile: Profile, speeds: Speeds, bands: Bands, threads: int) -> float:
-    """Seconds of grouping all bands, and of comparing the bits of documents that meet."""
+    """Return the seconds of grouping all bands, and of comparing the bits of documents that meet."""
     rows = profile.distinct * bands.bands
     met = float(profile.pairs @ meetings(profile.slots, bands))
     return (rows * (speeds.group + speeds.key * bands.rows) + met * MEET_SECONDS * speeds.pace) / threads

@@ -1,4 +1,4 @@
-"""Making a plan: from a reader and a spec to settings with their costs. Nothing of it is used by a run by itself."""
+"""Making a plan: from a reader and a spec to settings with their costs. No run uses a plan by itself."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _of_spec(spec: Spec) -> Setting:
 def _by_rule(
     rule: str, threshold: float, target: float, slots: int, weights: tuple[float, float] = DEFAULT_WEIGHTS
 ) -> Setting | None:
-    """The setting of a named rule; None where it cannot reach the target at all."""
+    """Return the setting of a named rule, or None if it cannot reach the target at all."""
     recall = tuning.recall_for_bands(target)
     try:
         bands = tuning.choose_bands(threshold, slots=slots, recall=recall, rule=rule, weights=weights)
