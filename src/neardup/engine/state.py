@@ -79,6 +79,8 @@ class SearchState(Gathered):
     """int32[n]: the leader of each row's crowd or -1; a leader is its own."""
     split_row: int | None = None
     """First row of the collection that the others are held against; None: all are compared with all."""
+    rejected: PairStore | None = None
+    """Pairs that the exact check found to be below the threshold, of a search with bands that keeps its keys."""
 
     @classmethod
     def of(cls, gathered: Gathered, pairs: PairStore, crowd: I32, split_row: int | None = None) -> SearchState:

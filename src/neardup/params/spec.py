@@ -239,7 +239,7 @@ class Spec:
 
     threshold: float
     recall: float | None
-    """The promised probability that a pair *at* the threshold is found (bands and estimate filter together). None:
+    """The promised probability that a pair *at* the threshold is found, by bands, filter and screen together. None:
     candidates are found by other shingles, and nothing is promised."""
     shingle: Shingle
     normalize: Normalize
@@ -248,7 +248,7 @@ class Spec:
     bands: Bands
     seed: int
     min_matches: int
-    """A candidate whose signatures agree in fewer slots is dropped unchecked; inside the recall promise."""
+    """A candidate of a large bucket whose signatures agree in fewer slots is dropped unchecked, inside the promise."""
     crowd: int
     collapse_exact: bool = False
     exact: bool = False

@@ -156,6 +156,7 @@ def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
     else:
         met = bands.pair_waiting(crowds.passed_over, set(bands.hot.bands()))
         pending.flush()
+        check.flush()
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
     pending.is_apart = crowds.apart
