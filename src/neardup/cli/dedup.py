@@ -96,10 +96,9 @@ def _alarm(value: Any) -> float:
     " .jsonl, .csv or .parquet.  [default: none is written]",
 )
 @options.with_text
-@click.option(
+@options.number(
     "--show",
-    type=options.whole("show", 1),
-    metavar="N",
+    (1, None),
     help="Show N examples of removed documents, each with the one kept for it, on stderr before the summary: spread"
     " over all similarities, the least similar first, both texts from where they differ.  [default: none]",
 )

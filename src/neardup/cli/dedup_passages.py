@@ -33,28 +33,16 @@ asked = options.together(
         " documents that stay; each passage is left whole at its first place. none: cut them everywhere first, and"
         " compare what is left. Documents of --protect take no part.  [default: texts stay as they are]",
     ),
-    click.option(
+    options.number(
         "--min-bytes",
-        type=options.whole("min-bytes", 16, 1 << 16),
-        metavar="N",
+        (16, 1 << 16),
         help="With --passages: bytes of the shortest passage, in UTF-8.  [default: 100, without the next two]",
     ),
-    click.option(
-        "--min-words",
-        type=options.whole("min-words", 4, 1 << 16),
-        metavar="N",
-        help="With --passages: words instead.  [default: bytes]",
-    ),
-    click.option(
-        "--min-chars",
-        type=options.whole("min-chars", 16, 1 << 16),
-        metavar="N",
-        help="With --passages: characters instead.  [default: bytes]",
-    ),
-    click.option(
+    options.number("--min-words", (4, 1 << 16), help="With --passages: words instead.  [default: bytes]"),
+    options.number("--min-chars", (16, 1 << 16), help="With --passages: characters instead.  [default: bytes]"),
+    options.number(
         "--min-docs",
-        type=options.whole("min-docs", 1),
-        metavar="N",
+        (1, None),
         help="With --passages: cut only what stands in so many documents or more.  [default: 1]",
     ),
     click.option(
@@ -63,16 +51,14 @@ asked = options.together(
         help="With --passages: to what a cut is moved inward, so that no word, line or sentence is cut in two. "
         " [default: word]",
     ),
-    click.option(
+    options.number(
         "--min-cut",
-        type=options.whole("min-cut", 0),
-        metavar="N",
+        (0, None),
         help="With --passages: bytes of the shortest cut.  [default: those of the shortest passage]",
     ),
-    click.option(
+    options.number(
         "--min-left",
-        type=options.whole("min-left", 0),
-        metavar="N",
+        (0, None),
         help="With --passages: the fewest characters that a document that was cut must have left. With fewer it is left"
         " out, and --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
         " nothing but white space would be left is not cut]",

@@ -48,10 +48,9 @@ compared = options.together(
         help="Compare whole lines, sentences or paragraphs: a passage is then a run of --span of them. A paragraph"
         " ends at a blank line. Sentences need neardup[sentences].  [default: passages begin and end anywhere]",
     ),
-    click.option(
+    options.number(
         "--span",
-        type=options.whole("span", 1, 1000),
-        metavar="N",
+        (1, 1000),
         help="With --unit: lines, sentences or paragraphs of the shortest passage.  [default: 1]",
     ),
     click.option(
@@ -69,27 +68,20 @@ compared = options.together(
         metavar="UNIT:K",
         help=f"With --threshold: what the similarity is taken of, as for neardup find.  [default: {DEFAULT_SHINGLE}]",
     ),
-    click.option(
+    options.number(
         "--min-bytes",
-        type=options.whole("min-bytes", 1, 1 << 16),
-        metavar="N",
+        (1, 1 << 16),
         help="Bytes of the shortest passage, in UTF-8, from 16: 100 are about 17 English words, or 33 Chinese"
         " characters. With --unit this and the next two say how large a unit must be, from 1, to count.  [default:"
         " 100, without the next two and --unit]",
     ),
-    click.option(
+    options.number(
         "--min-words",
-        type=options.whole("min-words", 1, 1 << 16),
-        metavar="N",
+        (1, 1 << 16),
         help="Words instead, from 4: runs of letters, marks and numbers. What stands between words is not compared,"
         " and a passage is from its first word to its last.",
     ),
-    click.option(
-        "--min-chars",
-        type=options.whole("min-chars", 1, 1 << 16),
-        metavar="N",
-        help="Characters instead, from 16.",
-    ),
+    options.number("--min-chars", (1, 1 << 16), help="Characters instead, from 16."),
     options.defaulted(
         "--normalize",
         type=options.Checked("steps", Normalize.parse),
@@ -126,17 +118,15 @@ selected = options.together(
         " first folder below the inputs; column:NAME; or a regular expression that is searched in each id. The table"
         " has the columns group and group_documents too.  [default: the whole collection is one]",
     ),
-    click.option(
+    options.number(
         "--min-count",
-        type=options.whole("min-count", 1, (1 << 32) - 1),
-        metavar="N",
+        (1, (1 << 32) - 1),
         help="Find only what stands at so many places, of the group if there are groups; with --gaps a passage as a"
         " whole.  [default: 2, with --against 1]",
     ),
-    click.option(
+    options.number(
         "--min-docs",
-        type=options.whole("min-docs", 1, (1 << 32) - 1),
-        metavar="N",
+        (1, (1 << 32) - 1),
         help="Find only what stands in so many documents, of the group if there are groups; with --gaps a passage as a"
         " whole.  [default: 1]",
     ),
@@ -151,18 +141,16 @@ selected = options.together(
 """Which passages are wanted."""
 
 changed = options.together(
-    click.option(
+    options.number(
         "--gaps",
-        type=options.whole("gaps", 1, 1000),
-        metavar="N",
+        (1, 1000),
         help="Find passages that stand again with changes too, such as errors of a scanner: bytes, words or characters"
         " between two equal stretches of a passage, at most. The table has other columns then.  [default: all is"
         " compared exactly]",
     ),
-    click.option(
+    options.number(
         "--min-match",
-        type=options.whole("min-match", 2),
-        metavar="N",
+        (2, None),
         help="With --gaps: length of an equal stretch.  [default: 12 bytes or characters, or 3 words]",
     ),
     click.option(
@@ -198,17 +186,15 @@ written = options.together(
         help="To what a cut is moved inward, so that no word, line or sentence is cut in two. Not with --unit: units"
         " are cut whole, with the white space on one side.  [default: word]",
     ),
-    click.option(
+    options.number(
         "--min-cut",
-        type=options.whole("min-cut", 0),
-        metavar="N",
+        (0, None),
         help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage, 0 with"
         " --unit]",
     ),
-    click.option(
+    options.number(
         "--min-left",
-        type=options.whole("min-left", 0),
-        metavar="N",
+        (0, None),
         help="The fewest characters that a document that was cut must have left. With fewer it is left out of the"
         " copies; --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
         " nothing but white space would be left is not cut]",

@@ -104,17 +104,15 @@ if TYPE_CHECKING:
     help="Verdicts and notes that were exported from the pages of an earlier report, to be shown in this one. Several"
     " are allowed, of several graders too.  [default: none]",
 )
-@click.option(
+@options.number(
     "--passages",
-    type=options.whole("passages", 16, 1 << 16),
-    metavar="N",
+    (16, 1 << 16),
     help="Look for passages of N bytes or more that stand at two or more places too, as neardup passages does, and show"
     " them in a view of their own; 100 are about 17 English words.  [default: not looked for]",
 )
-@click.option(
+@options.number(
     "--audit",
-    type=options.whole("audit", 1),
-    metavar="N",
+    (1, None),
     help="Measure the recall too: sample N documents and find all their near-duplicates exactly, as neardup audit does."
     " Exit code 1 when the promise is broken.  [default: no audit]",
 )
