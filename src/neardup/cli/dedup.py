@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, dedup_passages, forms, options, running, silence_stdout
+from neardup.cli import WRITTEN, forms, options, passages_options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
@@ -102,7 +102,7 @@ def _alarm(value: Any) -> float:
     help="Show N examples of removed documents, each with the one kept for it, on stderr before the summary: spread"
     " over all similarities, the least similar first, both texts from where they differ.  [default: none]",
 )
-@dedup_passages.asked
+@passages_options.inside
 @click.option(
     "--annotate",
     is_flag=True,
@@ -189,8 +189,7 @@ def dedup(
     if show is not None and voice.quiet:
         raise click.UsageError("--show prints on stderr, and --quiet prints nothing there. Give one of them.")
     copies = None if dry_run else output
-    passages = dedup_passages.AskedPassages(inside)
-    passages.check(ctx, annotate=annotate, engine=cluster.engine, local=params.LOCAL)
+    passages_options.check_inside(ctx, inside["passages"], annotate=annotate, engine=cluster.engine)
     table, cut_table = _targets((*inputs, *protect), copies, (removed, cuts), json=voice.json, glob=reading.glob)
     if overlap is not None:
         for name in forms.typed(ctx, (*SearchOptions.names(), "keep", "prefer")):
@@ -201,6 +200,8 @@ def dedup(
         raise click.UsageError("--keep none keeps no document rather than others. Leave --prefer out.")
     else:
         tuning.make_spec(search)  # what contradicts is said before numba is loaded
+    from neardup.cli.passages_text import step_rows
+    from neardup.tasks.dedup.passage_step import PassageStep, cut_before, cut_passages
     from neardup.tasks.dedup.policy import Policy, check_policy, make_spec, open_protected
     from neardup.tasks.dedup.run import clean
     from neardup.tasks.plan.make import make_plan
@@ -212,7 +213,10 @@ def dedup(
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, named)
-    step = passages.open(reader, spec, run)
+    with usage_errors():
+        step = PassageStep.of(inside)
+    if step is not None:
+        step.check(reader, spec, run)
     policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
@@ -222,19 +226,21 @@ def dedup(
             if step is not None:
                 task["dedup"]["passages"] = step.facts()
                 place = running.work_place(output)
-                before = passages.cut_before(reader, protected, running.placed(run, place), observer, place, task)
+                how: dict[str, Any] = {"task": task, "spill_to": place, "in_background": observer.in_background}
+                before = cut_before(reader, step, protected, running.placed(run, place), observer, **how)
                 reader, run = stack.enter_context(before)
             if dry_run and reader.is_lasting and not spec.exact:
                 plan = observer.in_background(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
-            how: dict[str, Any] = {"output": output, "task": task, "files": named, "cluster": cluster}
+            how = {"output": output, "task": task, "files": named, "cluster": cluster}
             has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
             how["keep_written"] = has_passages or with_text is not False or show is not None
             opened = running.open_run(observer, reader, spec, search, run, **how)
             work = stack.enter_context(opened)
             cleaning = observer.in_background(lambda: clean(work, policy))
-            stack.enter_context(passages.decided(cleaning, observer))
+            if step is not None:
+                stack.enter_context(cut_passages(cleaning, step, observer.in_background))
             shown = [] if show is None else cleaning.examples(show).to_pylist()
             files = AtomicFiles()
             try:
@@ -255,7 +261,8 @@ def dedup(
         summary["examples"] = shown
         planned += example_lines(shown, summary, width=columns(sys.stderr))
     named = [*_copies(copies, len(told.written)), *named]
-    rows = passages.rows(summary)
+    found = summary["passages"]
+    rows = [] if found is None else step_rows(found, is_spared=dry_run)
     lines = clean_lines(summary, faults=work.provenance.faults, verbose=voice.verbose, passages=rows)
     voice.tell(summary, [*planned, *lines], clean_closing_line(summary, named), alarm=ALARM)
 

@@ -1,16 +1,19 @@
-"""The options of ``neardup passages``."""
+"""The options of ``neardup passages``, and those of ``neardup dedup`` for passages inside the documents."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from neardup.cli import options
+from neardup.cli import forms, options
 from neardup.errors import InputError
 from neardup.params import (
     DEFAULT_SHINGLE,
+    LOCAL,
     PIPELINES,
     Normalize,
     Shingle,
@@ -31,6 +34,15 @@ def _share(value: object, *, name: str, cure: str) -> float:
         return check_share(float(str(value)), name)
     except ValueError as exc:  # InputError too
         raise InputError(f"{name} is {value}. {cure}") from exc
+
+
+def _cuts(option: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--cuts",
+        metavar="FILE",
+        help=f"With {option}: file that says of each document that was cut its id, cut_bytes, the characters left, and"
+        " whether it was kept.  [default: none is written]",
+    )
 
 
 compared = options.together(
@@ -204,12 +216,7 @@ written = options.together(
         metavar="FILE",
         help="With --cut: file for the table of spans.  [default: none is written]",
     ),
-    click.option(
-        "--cuts",
-        metavar="FILE",
-        help="With --cut: file that says of each document that was cut its id, cut_bytes, the characters left, and"
-        " whether it was kept.  [default: none is written]",
-    ),
+    _cuts("--cut"),
     click.option(
         "--second-pass",
         is_flag=True,
@@ -226,3 +233,59 @@ written = options.together(
     ),
 )
 """What is written and cut."""
+
+inside = options.together(
+    click.option(
+        "--passages",
+        type=click.Choice(POLICIES),
+        help="Also cut the passages that repeat inside documents, as neardup passages --cut does. first: of the"
+        " documents that stay; each passage is left whole at its first place. none: cut them everywhere first, and"
+        " compare what is left. Documents of --protect take no part.  [default: texts stay as they are]",
+    ),
+    options.number(
+        "--min-bytes",
+        (16, 1 << 16),
+        help="With --passages: bytes of the shortest passage, in UTF-8.  [default: 100, without the next two]",
+    ),
+    options.number("--min-words", (4, 1 << 16), help="With --passages: words instead.  [default: bytes]"),
+    options.number("--min-chars", (16, 1 << 16), help="With --passages: characters instead.  [default: bytes]"),
+    options.number(
+        "--min-docs",
+        (1, None),
+        help="With --passages: cut only what stands in so many documents or more.  [default: 1]",
+    ),
+    click.option(
+        "--snap",
+        type=click.Choice(SNAPS),
+        help="With --passages: to what a cut is moved inward, so that no word, line or sentence is cut in two. "
+        " [default: word]",
+    ),
+    options.number(
+        "--min-cut",
+        (0, None),
+        help="With --passages: bytes of the shortest cut.  [default: those of the shortest passage]",
+    ),
+    options.number(
+        "--min-left",
+        (0, None),
+        help="With --passages: the fewest characters that a document that was cut must have left. With fewer it is left"
+        " out, and --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
+        " nothing but white space would be left is not cut]",
+    ),
+    _cuts("--passages"),
+)
+"""What ``neardup dedup`` cuts of the documents."""
+
+
+def check_inside(ctx: click.Context, policy: str | None, *, annotate: bool, engine: str) -> None:
+    """Raise UsageError for options of ``inside`` that make no sense with others."""
+    if policy is None:
+        own = ("min_bytes", "min_words", "min_chars", "min_docs", "snap", "min_cut", "min_left", "cuts")
+        for name in forms.typed(ctx, own):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for passages that are cut. Give --passages too, or leave it out."
+            )
+    elif annotate:
+        raise click.UsageError("--annotate copies everything as it is. Leave --passages out.")
+    elif engine != LOCAL:
+        raise click.UsageError(f"--passages is for --engine {LOCAL}. Leave --engine out, or --passages.")
