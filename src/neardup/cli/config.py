@@ -93,7 +93,7 @@ class ConfiguredCommand(Command):
                 ctx.meta[TYPED] = [*args]
             given, rest, order = parse_words(args)
             typed = [param for param in order if _is_given(given, param)]
-            nearer = {param.name for param in typed}
+            nearer: set[str | None] = {param.name for param in typed}
             is_help = any("--help" in param.opts for param in typed)
             sources: dict[str, str | None] = {}
             for read in () if ctx.resilient_parsing or is_help else (_from_environment, _from_file):

@@ -93,7 +93,7 @@ defaulted = partial(click.option, show_default=True)
 """An option whose help says what its default is."""
 
 
-def number(name: str, bounds: tuple[int, int | None], *, help: str, **default: int) -> Callable[[Any], Any]:
+def number(name: str, bounds: tuple[int, int | None], *, help: str, **default: Any) -> Callable[[Any], Any]:
     """Declare an option for a whole number between two bounds, as ``whole`` checks it; the help says its default."""
     kind = whole(name.removeprefix("--"), *bounds)
     return click.option(name, type=kind, metavar="N", show_default=bool(default), help=help, **default)

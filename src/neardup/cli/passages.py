@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -165,12 +165,14 @@ def passages(
                 more = {"spill_to": place, "selection": selection, "near": _near(threshold)}
                 work = passage_run(changes, reader, length, run, observer, steps, task, **more)
                 stack.enter_context(work)
-                running.note_work(ctx, work.space, reader, files if run.resume else ())
+                running.note_work(ctx, work, run, files)
             else:
-                opened = running.open_clustered_passages(
-                    observer, reader, length, run, cluster, normalize=steps, task=task, files=files
-                )
+                from neardup.spark.repeats.opening import open_passage_run
+
+                how: dict[str, Any] = {"normalize": steps, "task": task, "observer": observer}
+                opened = observer.in_background(lambda: open_passage_run(reader, length, run, cluster, **how))
                 work = clustered = stack.enter_context(opened)
+                running.note_work(ctx, work, run, files, storage=clustered.storage)
             decided = again = None
             if cut is None:
                 observer.in_background(work.find)
