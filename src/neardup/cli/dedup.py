@@ -71,10 +71,8 @@ def _alarm(value: Any) -> float:
     help="Input file, folder or pattern whose documents are kept rather than others, whatever --keep says. May be given"
     " several times, the most preferred first.  [default: none]",
 )
-@click.option(
+@options.several_inputs(
     "--protect",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path),
     help="Further input whose documents are never removed; near-duplicates of them are removed from the others. It"
     " is not copied, unless it is an INPUT too. May be given several times.  [default: none]",
@@ -177,9 +175,8 @@ def dedup(
     no half-written output.
     """
     from neardup import tuning
-    from neardup.cli.example_text import example_lines
     from neardup.cli.plan_text import plan_lines
-    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
+    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, example_lines, with_writing
     from neardup.outputs.atomic import AtomicFiles
 
     if output is None and not dry_run:
@@ -279,15 +276,10 @@ def _targets(
 
     Refuses at once what could not be written after hours of work, as far as names tell.
     """
-    from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
-    from neardup.outputs.write import output_format
+    from neardup.cli.targets import check_collisions, check_files, choose_beside, mend_and_tell
 
-    if [copies, *tables, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give files with -o, --removed and --cuts.")
-    if STDOUT in map(str, inputs) and copies is not None:
-        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    with usage_errors():
-        removed, cuts = (Target(name, name and output_format(name, None)) for name in tables)
+    cure = "Give files with -o, --removed and --cuts."
+    removed, cuts = choose_beside(copies, tables, inputs, json=json, cure=cure)
     names = [*removed.files, *cuts.files]
     check_collisions(inputs, names, glob=glob)
     for name in names:

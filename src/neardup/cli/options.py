@@ -91,6 +91,8 @@ def _encoding(value: str) -> str:
 
 defaulted = partial(click.option, show_default=True)
 """An option whose help says what its default is."""
+several_inputs = partial(click.option, multiple=True, metavar="INPUT")
+"""An option for further inputs, which may be given several times."""
 
 
 def number(name: str, bounds: tuple[int, int | None], *, help: str, **default: Any) -> Callable[[Any], Any]:
@@ -267,10 +269,8 @@ exact = click.option(
     " slower, for which the inputs are read once more.  [default: find pairs by banding]",
 )
 
-against = click.option(
+against = several_inputs(
     "--against",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path, allow_dash=True),
     help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of"
     " them, by the exact join. May be given several times.  [default: none]",

@@ -225,18 +225,13 @@ def _targets(
 
     ``read`` has all that is read: nothing is written over it.
     """
-    from neardup.cli.targets import Target, check_collisions, check_targets, mend_and_tell
-    from neardup.outputs.write import output_format
+    from neardup.cli.targets import check_collisions, check_targets, choose_beside, mend_and_tell
 
     if is_cut and output is None:
         raise click.UsageError("there is no place for the clean copies. Give -o.")
-    if [output, spans, cuts, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give files with -o, --spans and --cuts.")
-    if is_cut and STDOUT in map(str, inputs):
-        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    names = (spans if is_cut else output, cuts)
-    with usage_errors():
-        first, second = (Target(name, name and output_format(name, None)) for name in names)
+    cure = "Give files with -o, --spans and --cuts."
+    place, names = (output, (spans, cuts)) if is_cut else (None, (output, cuts))
+    first, second = choose_beside(place, names, inputs, json=json, cure=cure)
     tables = [*first.files, *second.files]
     copies = [str(output)] if is_cut and output != STDOUT else []
     check_targets(read, tables, glob=glob)

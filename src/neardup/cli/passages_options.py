@@ -106,10 +106,8 @@ compared = options.together(
 """What is compared, and how long a passage is."""
 
 selected = options.together(
-    click.option(
+    options.several_inputs(
         "--against",
-        multiple=True,
-        metavar="INPUT",
         type=click.Path(path_type=Path, allow_dash=True),
         help="Second collection: find only what stands in it, and cut that, at every place of the inputs and by every"
         " policy. The sources of spans (source_id) are its documents; places and documents are counted in the inputs."
