@@ -1,6 +1,6 @@
-"""Options of a command in the environment, and in the TOML file of ``--config``, as though they had been typed.
+"""Read options of a command from the environment and the TOML file of ``--config``, as though they had been typed.
 
-What is typed wins over the environment, and the environment over the file. A file is read only if it is named. Each
+Typed options win over the environment, and the environment over the file. A file is read only if it is named. Each
 value goes through the type of its option, so it is checked as a typed one is, in the same words. The command itself
 checks which options exclude each other.
 
@@ -43,9 +43,9 @@ EVERYWHERE = frozenset({"threads", "memory", "quiet", "verbose", "log_level", "l
 _ALONE = frozenset({"exact", "with-text"})
 """Options that take a value or none."""
 _OF_FILES = frozenset({"FILE", "OUTPUT", "PAGE", "KEYFILE", "DIR"})
-"""What the help calls values that name a file or a folder."""
+"""The metavars of values that name a file or a folder."""
 MOST_FAULTS = 50
-"""Faults that are told of one file; the others are counted."""
+"""The most faults to report of one file; further ones are counted."""
 _PROJECT = ("tool", "neardup")
 """Where a pyproject.toml has the options."""
 _TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
@@ -180,13 +180,13 @@ def command_words(ctx: click.Context) -> tuple[str, ...]:
 
 
 Read = tuple[dict[str, Any], dict[str, str | None]]
-"""Values by the names of parameters, as the parser would have found them, and for ``NOT_TYPED`` what gives each one."""
+"""Values by the names of parameters, as the parser would have found them, and the entries of ``NOT_TYPED``."""
 
 
 def _from_environment(ctx: click.Context, given: Mapping[str, Any], nearer: set[str | None]) -> Read:
-    """Return what the environment gives to a command, but for the parameters that are given ``nearer`` to it.
+    """Return the options of a command that are set in the environment, except those that are given ``nearer`` to it.
 
-    An empty variable is as one that is not there. Raises ConfigError with all that are wrong, each by its variable.
+    An empty variable counts as unset. Raises ConfigError with all values that are wrong, each by its variable.
     """
     values: dict[str, Any] = {}
     read: dict[str, str | None] = {}
@@ -238,7 +238,7 @@ def _of_variable(param: click.Option, text: str) -> Any:
 
 
 def _unknown_variables(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
-    """Say of variables that look like options of a command, and are not, which name is near; others are left alone."""
+    """Report each variable that resembles a variable of the command without being one, with the name that is near."""
     start = f"{_variable(*words)}_"
     known = [name for param in command.params for name in _variables(words, param)]
     options = [name.removeprefix(start) for name in known if name.startswith(start)]
@@ -253,9 +253,9 @@ def _unknown_variables(command: click.Command, words: tuple[str, ...]) -> Iterat
 
 
 def _from_file(ctx: click.Context, given: Mapping[str, Any], nearer: set[str | None]) -> Read:
-    """Return what the file of ``--config`` gives to a command, but for the parameters that are given ``nearer`` to it.
+    """Return the parameters of a command that the file of ``--config`` sets, except those given ``nearer`` to it.
 
-    Arguments of the file fill in those that are not typed; if it has one that is, the typed ones replace them all.
+    Arguments of the file fill in those that are not typed, unless the file has one that is typed: then none is taken.
     """
     if not isinstance(file := given.get("config"), str):
         return {}, {}
@@ -394,7 +394,7 @@ class _Document:
             self.faults.append((0, f"{told} Move the keys that they share above the tables."))
 
     def _collect(self, table: Mapping[str, Any], path: Table, command: click.Command) -> None:
-        """Take the options of the command from a table, and note each other key that no command of the table has."""
+        """Take the options of the command from a table, and note each key that no command of the table has."""
         commands = command.list_commands(click.Context(command)) if isinstance(command, LazyGroup) else []
         met: set[str] = set()
         for name, value in table.items():
@@ -467,7 +467,7 @@ def _all_keys(command: click.Command) -> frozenset[str]:
 
 
 def _line_of(text: str, table: Table, name: str | None) -> int | None:
-    """Return the line of a key, or of the head of a table if ``name`` is None; None if it is written in a rare way."""
+    """Return the line of a key, or of the head of a table if ``name`` is None; None if it is not found."""
     at: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):
         head = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?$", line)

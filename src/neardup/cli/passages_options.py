@@ -272,7 +272,7 @@ inside = options.together(
     ),
     _cuts("--passages"),
 )
-"""What ``neardup dedup`` cuts of the documents."""
+"""The passages that ``neardup dedup`` cuts."""
 
 
 def check_inside(ctx: click.Context, policy: str | None, *, annotate: bool, engine: str) -> None:

@@ -155,9 +155,9 @@ def open_run(
 def note_work(
     ctx: click.Context, work: Run | PassageRun, run: RunOptions, files: Sequence[str], *, storage: Storage | None = None
 ) -> None:
-    """Note where the work of an entered run is, for the message at its end should it fail; ``storage`` of a cluster.
+    """Note where the work of an entered run is, for the message if it fails; a cluster keeps it in ``storage``.
 
-    If the run goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
+    If the run continues an interrupted one, remove the beginnings of ``files`` that the interrupted run had written.
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.spool.manifest import MANIFEST

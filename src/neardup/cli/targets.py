@@ -69,7 +69,7 @@ def choose_tables(
 def choose_beside(
     copies: str | None, tables: tuple[str | None, str | None], inputs: Iterable[Path], *, json: bool, cure: str
 ) -> tuple[Target, Target]:
-    """Return where two tables beside clean copies go, for which inputs are read twice; else as ``choose_tables``."""
+    """Return where the two tables next to clean copies go. Raises UsageError if stdout or stdin is needed twice."""
     if [copies, *tables, STDOUT if json else None].count(STDOUT) > 1:
         raise click.UsageError(f"stdout can take one thing only. {cure}")
     if copies is not None:
