@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import neardup
 from neardup.cli import LazyGroup, main
-from neardup.cli.config import GIVEN, alone, keys_of
-from neardup.cli.toml import as_toml
+from neardup.cli.config import GIVEN, alone, as_toml, keys_of
 
 DOCUMENTS = "".join(
     json.dumps({"id": name, "text": text}) + "\n"

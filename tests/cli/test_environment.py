@@ -9,8 +9,7 @@ import click
 import pytest
 from tests.cli.test_config import COMMANDS, DOCUMENTS, one, parsed, run, takes, text_of, words_for
 
-from neardup.cli import environment
-from neardup.cli.config import GIVEN, keys_of
+from neardup.cli.config import EVERYWHERE, GIVEN, keys_of
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def names(words: tuple[str, ...]) -> dict[str, str]:
 def test_no_two_options_share_a_variable() -> None:
     every = [name for words in COMMANDS for name in names(words)]
     assert len(set(every)) == len(every) > 400
-    general = {f"NEARDUP_{name.upper()}" for name in environment.EVERYWHERE}
+    general = {f"NEARDUP_{name.upper()}" for name in EVERYWHERE}
     assert not general & {*every, "NEARDUP_KERNELS", "NEARDUP_SHARED_DATA", "NEARDUP_TESTS_COLD", "NEARDUP_VERSION"}
 
 

@@ -16,20 +16,13 @@ from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions
 @options.inputs
 @options.preset
 @options.threshold
-@options.defaulted(
+@options.number(
     "--documents",
-    type=options.whole("documents", 1),
-    metavar="N",
+    (1, None),
     default=DEFAULT_AUDIT,
     help="Documents to sample: all near-duplicates of each are found exactly. More make the interval narrower.",
 )
-@options.defaulted(
-    "--sample-seed",
-    type=options.whole("sample-seed", 0),
-    metavar="N",
-    default=DEFAULT_SEED,
-    help="Seed that chooses which documents are sampled.",
-)
+@options.number("--sample-seed", (0, None), default=DEFAULT_SEED, help="Seed that chooses which documents are sampled.")
 @click.option("--json", is_flag=True, help="Print the audit as one JSON object.")
 @click.option(
     "--misses",

@@ -32,11 +32,9 @@ if TYPE_CHECKING:
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option(
+@options.several_inputs(
     "--in",
     "collection",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path, allow_dash=True),
     help="Collection in which A and B are ids: what neardup find reads, or the folder of an index. May be given several"
     " times.  [default: A and B are files]",

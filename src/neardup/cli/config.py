@@ -1,53 +1,62 @@
-"""A run in a file: options of a command that stand in the TOML file of ``--config``, as though they had been typed.
+"""Read options of a command from the environment and the TOML file of ``--config``, as though they had been typed.
 
-What is typed wins over the environment (``environment``), and this over the file. A file is read only when it is
-named. Each value goes through the type of its option, so it is checked as a typed one is, in the same words; which
-options exclude each other is then the business of the command.
+Typed options win over the environment, and the environment over the file. A file is read only if it is named. Each
+value goes through the type of its option, so it is checked as a typed one is, in the same words. The command itself
+checks which options exclude each other.
+
+Variables are named, and their values read, as click does it with ``auto_envvar_prefix="NEARDUP"``, from the long names
+of options: ``NEARDUP_FIND_THRESHOLD``, ``NEARDUP_INDEX_ADD_ON_BAD``. Click's own mechanism is not used: it would take
+``NEARDUP_VERSION``, which images of containers set, as ``--version``, would let a file of ``--config`` win over the
+environment, and would not name the variable in its errors.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import augment_usage_errors
 
-from neardup.cli import LOGGED, TYPED, LazyGroup, environment, logged
+from neardup.cli import LOGGED, TYPED, LazyGroup, logged
 from neardup.cli.options import YES, Command
-from neardup.cli.toml import as_toml
 from neardup.cli.voice import say
 from neardup.errors import did_you_mean
 from neardup.params.presets import PIPELINES, PRESETS, preset_options
 from neardup.shown import shown
 
-READ = "neardup.config"
-"""Key in the context's ``meta``: the name of the file that was read, and the parameters that it gave."""
-SURROUNDED = "neardup.environment"
-"""Key in the context's ``meta``: the parameters that the environment gave, each with its variable."""
+NOT_TYPED = "neardup.not-typed"
+"""Key in the context's ``meta``: the parameters that were not typed, each with its variable, or None for a file."""
 GIVEN = "neardup.given"
 """Key in the context's ``meta``: the parameters that were given to the command that is called, as they were typed."""
 COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
 """Options whose value is several with commas between: in a file it may be a list."""
+EVERYWHERE = frozenset({"threads", "memory", "quiet", "verbose", "log_level", "log_format", "log_file"})
+"""Parameters that change no answer: these have a variable without the command too, such as ``NEARDUP_THREADS``."""
 _ALONE = frozenset({"exact", "with-text"})
 """Options that take a value or none."""
 _OF_FILES = frozenset({"FILE", "OUTPUT", "PAGE", "KEYFILE", "DIR"})
-"""What the help calls values that name a file or a folder."""
+"""The metavars of values that name a file or a folder."""
 MOST_FAULTS = 50
-"""Faults that are told of one file; the others are counted."""
+"""The most faults to report of one file; further ones are counted."""
 _PROJECT = ("tool", "neardup")
 """Where a pyproject.toml has the options."""
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})
+_FALSE = frozenset({"0", "false", "f", "no", "n", "off"})
 
 
 class ConfigError(click.UsageError):
-    """What is wrong in a file, a line for each fault."""
+    """The faults of a file or of the environment, a line for each."""
 
-    def __init__(self, faults: Sequence[str], ctx: click.Context | None = None) -> None:
-        super().__init__(" ".join(faults), ctx)
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__(" ".join(faults))
         self._faults = faults
 
     def format_message(self) -> str:
@@ -55,7 +64,7 @@ class ConfigError(click.UsageError):
 
 
 class ConfiguredCommand(Command):
-    """A command whose options and arguments may stand in a file."""
+    """A command whose options may be set by variables of the environment, and these and its arguments in a file."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -75,7 +84,7 @@ class ConfiguredCommand(Command):
         self.params.extend(logged.log_options())
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """The parser of the command line, to whose findings those of the file are added."""
+        """Return the parser of the command line, to whose findings those of the environment and a file are added."""
         parser = super().make_parser(ctx)
         parse_words = parser.parse_args
 
@@ -84,26 +93,24 @@ class ConfiguredCommand(Command):
                 ctx.meta[TYPED] = [*args]
             given, rest, order = parse_words(args)
             typed = [param for param in order if _is_given(given, param)]
-            if not ctx.resilient_parsing and not any("--help" in param.opts for param in typed):
-                names: set[str | None] = {param.name for param in typed}
-                self._add(given, order, _of_environment(ctx, names | _of_preset(given.get("preset"))))
-                names.update(ctx.meta[SURROUNDED])
-                if isinstance(file := given.get("config"), str):
-                    read = _read(ctx, file, names | _of_preset(given.get("preset")))
-                    self._add(given, order, read)
-                    ctx.meta[READ] = (file, sorted(read))
+            nearer: set[str | None] = {param.name for param in typed}
+            is_help = any("--help" in param.opts for param in typed)
+            sources: dict[str, str | None] = {}
+            for read in () if ctx.resilient_parsing or is_help else (_from_environment, _from_file):
+                with augment_usage_errors(ctx):
+                    # a preset stands for options too, which win over those that are further away
+                    values, known = read(ctx, given, nearer | _of_preset(given.get("preset")))
+                found = [param for param in self.params if param.name in values]
+                given.update(values)
+                order.extend(found)
+                nearer.update(known)
+                sources.update(known)
+            ctx.meta[NOT_TYPED] = sources
             ctx.meta[GIVEN] = {param.name: given[param.name] for param in self.params if _is_given(given, param)}
             return given, rest, order
 
         parser.parse_args = parse_args  # type: ignore[method-assign]
         return parser
-
-    def _add(self, given: dict[str, Any], order: list[click.Parameter], read: Mapping[str, Any]) -> None:
-        """Add values to what the parser has found."""
-        for param in self.params:
-            if param.name in read:
-                given[param.name] = read[param.name]
-                order.append(param)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. An error in its usage says which of the options that it names were not typed."""
@@ -111,7 +118,7 @@ class ConfiguredCommand(Command):
         try:
             logged.begin(ctx, ctx.meta[GIVEN], words)
             if not ctx.params.get("quiet"):
-                say(*(f"neardup: {told}" for told in environment.unknown(self, words)))
+                say(*(f"neardup: {told}" for told in _unknown_variables(self, words)))
             answer = super().invoke(ctx)
             if (log := ctx.meta.get(LOGGED)) is not None:
                 log.ended(0)
@@ -121,41 +128,17 @@ class ConfiguredCommand(Command):
                 log.ended(exc.exit_code)
             raise
         except click.UsageError as exc:
-            named = [(key, str(param.name)) for key, param in keys_of(self).items() if _names(exc, key, param)]
-            file, of_file = ctx.meta.get(READ, ("", ()))
-            keys = [key for key, name in named if name in of_file]
-            told = [exc.message, f"{file} gives {' and '.join(keys)}." if keys else ""]
-            told.append(environment.gives(ctx.meta.get(SURROUNDED, {}), [name for _, name in named]))
-            vars(exc).update(message=" ".join(filter(None, told)))
+            sources = ctx.meta[NOT_TYPED]
+            named = {
+                key: sources[param.name]
+                for key, param in keys_of(self).items()
+                if param.name in sources and _names(exc, key, param)
+            }
+            of_file = [key for key, variable in named.items() if variable is None]
+            told = [f"{ctx.meta[GIVEN]['config']} gives {' and '.join(of_file)}."] if of_file else []
+            told += [f"{variable} is set in the environment." for variable in named.values() if variable is not None]
+            vars(exc).update(message=" ".join([exc.message, *told]))
             raise
-
-
-def _of_environment(ctx: click.Context, nearer: set[str | None]) -> dict[str, Any]:
-    """What the environment gives to a command, but for the parameters that are given ``nearer`` to it.
-
-    Values are as the parser would have found them. ConfigError with all that are wrong, each by its variable.
-    """
-    values: dict[str, Any] = {}
-    read: dict[str, str] = {}
-    faults = []
-    for param, variable, text in environment.found(ctx.command, command_words(ctx)):
-        name = str(param.name)
-        if name in nearer:
-            continue
-        try:
-            raw = environment.raw_value(param, text, alone(environment.long_name(param), param))
-            if raw is None:  # as if it were not there, in a file too
-                read[name] = variable
-                continue
-            param.type_cast_value(ctx, raw)
-        except click.UsageError as exc:
-            faults.append(f"{variable} in the environment: {exc.message}")
-            continue
-        values[name], read[name] = raw, variable
-    if faults:
-        raise ConfigError(faults, ctx)
-    ctx.meta[SURROUNDED] = read
-    return values
 
 
 def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
@@ -167,7 +150,7 @@ def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
 
 
 def _of_preset(name: Any) -> set[str | None]:
-    """The options that a preset stands for, which win over those of a file when it is typed."""
+    """Return the options that a preset stands for."""
     return set(preset_options(name)) if name in (*PRESETS, *PIPELINES) else set()
 
 
@@ -177,51 +160,17 @@ def _names(exc: click.UsageError, key: str, param: click.Parameter) -> bool:
 
 
 def keys_of(command: click.Command) -> dict[str, click.Parameter]:
-    """The options and arguments of a command by the keys that they have in a file."""
-    found = {}
-    for param in command.params:
-        if param.name != "config":
-            name = environment.long_name(param) if isinstance(param, click.Option) else str(param.name)
-            found[name] = param
-    return found
+    """Return the options and arguments of a command by the keys that they have in a file."""
+    params = [param for param in command.params if param.name != "config"]
+    return {_long_name(param) if isinstance(param, click.Option) else str(param.name): param for param in params}
 
 
-def _read(ctx: click.Context, file: str, typed: set[str | None]) -> dict[str, Any]:
-    """What a file gives to a command, by the names of its parameters: values as the parser would have found them.
-
-    Arguments of the file fill in those that are not typed; where it has one that is, the typed ones replace them all.
-    """
-    try:
-        return _values(ctx, _Document.of(file), typed)
-    except click.UsageError as exc:
-        exc.ctx = ctx
-        raise
-
-
-def _values(ctx: click.Context, document: _Document, typed: set[str | None]) -> dict[str, Any]:
-    known = keys_of(ctx.command)
-    found = document.options(command_words(ctx), known)
-    values: dict[str, Any] = {}
-    for key, (table, name, value) in found.items():
-        param = known[key]
-        try:
-            raw = _as_typed(key, param, value)
-            if raw is not None:
-                param.type_cast_value(ctx, raw)
-                values[str(param.name)] = raw
-        except _FaultError as exc:
-            document.fault(table, name, str(exc))
-        except click.UsageError as exc:
-            document.fault(table, name, exc.message)
-    document.check()
-    arguments = {param.name for param in known.values() if isinstance(param, click.Argument)}
-    if arguments & typed & values.keys():
-        typed |= arguments
-    return {name: value for name, value in values.items() if name not in typed}
+def _long_name(param: click.Parameter) -> str:
+    return max(param.opts, key=len).lstrip("-")
 
 
 def command_words(ctx: click.Context) -> tuple[str, ...]:
-    """The words that name the command of a context, such as ``index`` and ``build``."""
+    """Return the words that name the command of a context, such as ``index`` and ``build``."""
     words: list[str] = []
     at: click.Context | None = ctx
     while at is not None and (at.parent is not None or not words):
@@ -230,15 +179,114 @@ def command_words(ctx: click.Context) -> tuple[str, ...]:
     return tuple(words)
 
 
-class _FaultError(Exception):
-    """A value that no typed word could be."""
+Read = tuple[dict[str, Any], dict[str, str | None]]
+"""Values by the names of parameters, as the parser would have found them, and the entries of ``NOT_TYPED``."""
+
+
+def _from_environment(ctx: click.Context, given: Mapping[str, Any], nearer: set[str | None]) -> Read:
+    """Return the options of a command that are set in the environment, except those that are given ``nearer`` to it.
+
+    An empty variable counts as unset. Raises ConfigError with all values that are wrong, each by its variable.
+    """
+    values: dict[str, Any] = {}
+    read: dict[str, str | None] = {}
+    faults = []
+    words = command_words(ctx)
+    for param in ctx.command.params:
+        variable = next(filter(os.environ.get, _variables(words, param)), None)
+        if variable is None or param.name in nearer or not isinstance(param, click.Option):
+            continue
+        try:
+            raw = _of_variable(param, os.environ[variable])
+            if raw is not None:
+                param.type_cast_value(ctx, raw)
+                values[str(param.name)] = raw
+        except click.UsageError as exc:
+            faults.append(f"{variable} in the environment: {exc.message}")
+        read[str(param.name)] = variable  # one that says no is as if the option were not there, in a file too
+    if faults:
+        raise ConfigError(faults)
+    return values, read
+
+
+def _variables(words: tuple[str, ...], param: click.Parameter) -> list[str]:
+    """Return the variables that give an option of a command, the one that wins first; none for an argument."""
+    if not isinstance(param, click.Option):
+        return []
+    option = _long_name(param)
+    names = [_variable(*words, option)]
+    return [*names, _variable(option)] if param.name in EVERYWHERE else names
+
+
+def _variable(*words: str) -> str:
+    return "_".join(("NEARDUP", *words)).replace("-", "_").upper()
+
+
+def _of_variable(param: click.Option, text: str) -> Any:
+    """Return the text of a variable as the parser would have found it; None: as if it were not there."""
+    if param.is_flag:
+        return param.type.convert(text, param, None)
+    if param.multiple and isinstance(param.type, click.Path):  # no address is cut at its colon
+        return tuple(filter(None, re.split(rf"{re.escape(os.pathsep)}(?!//)", text)))
+    if param.multiple:
+        return tuple(text.split())
+    word, said = alone(_long_name(param), param), text.strip().lower()
+    is_number = not isinstance(param.type, click.Choice) and said.isdecimal()
+    if word is not None and not is_number and said in _TRUE | _FALSE:
+        return word if said in _TRUE else None
+    return text
+
+
+def _unknown_variables(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
+    """Report each variable that resembles a variable of the command without being one, with the name that is near."""
+    start = f"{_variable(*words)}_"
+    known = [name for param in command.params for name in _variables(words, param)]
+    options = [name.removeprefix(start) for name in known if name.startswith(start)]
+    for name in sorted(os.environ):
+        if not name.startswith(start) or name in known or not os.environ[name]:
+            continue
+        # nearer than for what is typed: others set variables too, such as Kubernetes NEARDUP_SERVE_SERVICE_HOST
+        near = get_close_matches(name.removeprefix(start), options, n=1, cutoff=0.8)
+        if near:
+            whose = f"neardup {' '.join(words)}"
+            yield f"{name} is set, and {whose} has no such option. Did you mean {start}{near[0]}?"
+
+
+def _from_file(ctx: click.Context, given: Mapping[str, Any], nearer: set[str | None]) -> Read:
+    """Return the parameters of a command that the file of ``--config`` sets, except those given ``nearer`` to it.
+
+    Arguments of the file fill in those that are not typed, unless the file has one that is typed: then none is taken.
+    """
+    if not isinstance(file := given.get("config"), str):
+        return {}, {}
+    known = keys_of(ctx.command)
+    document = _Document.of(file, command_words(ctx), known)
+    document.collect()
+    values: dict[str, Any] = {}
+    for key, (table, name, value) in document.found.items():
+        try:
+            raw = _as_typed(key, known[key], value)
+            if raw is not None:
+                known[key].type_cast_value(ctx, raw)
+                values[str(known[key].name)] = raw
+        except click.UsageError as exc:
+            document.fault(table, name, exc.message)
+    document.check()
+    arguments = {param.name for param in known.values() if isinstance(param, click.Argument)}
+    if arguments & nearer & values.keys():
+        nearer = nearer | arguments
+    values = {name: value for name, value in values.items() if name not in nearer}
+    return values, dict.fromkeys(values)
 
 
 def _as_typed(key: str, param: click.Parameter, value: Any) -> Any:
-    """A value as the parser of the command line would have found it; None: as though it were not there."""
+    """Return a value of a file as the parser would have found it; None: as though it were not there.
+
+    Raises UsageError for a value that no typed word could be.
+    """
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
-            raise _FaultError(f"it is {as_toml(value)}, and --{key} has no value. Give true or false.")
+            raise click.UsageError(f"it is {as_toml(value)}, and --{key} has no value. Give true or false.")
         return value
     if getattr(param, "multiple", False) or param.nargs == -1:
         return tuple(_word(key, each) for each in (value if isinstance(value, list) else [value]))
@@ -248,7 +296,7 @@ def _as_typed(key: str, param: click.Parameter, value: Any) -> Any:
 
 
 def alone(key: str, param: click.Parameter) -> str | None:
-    """What an option has for its value that stands alone, where it may."""
+    """Return the value that an option has if it stands alone; None if it cannot."""
     if key in _ALONE:
         return YES
     word = getattr(param, "flag_value", None) if getattr(param, "_flag_needs_value", False) else None
@@ -256,19 +304,37 @@ def alone(key: str, param: click.Parameter) -> str | None:
 
 
 def _word(key: str, value: Any) -> str:
-    """One value as a word of the command line."""
+    """Return one value as a word of the command line."""
     if isinstance(value, list) and key in COMMAS:
         return ",".join(_word("", each) for each in value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         what = "a list" if isinstance(value, list) else "a table" if isinstance(value, dict) else as_toml(value)
-        raise _FaultError(f"it is {what}. Give a text or a number.")
+        raise click.UsageError(f"it is {what}. Give a text or a number.")
     try:
         word = str(value)
     except ValueError as exc:  # Python writes no number of more than 4,300 digits
-        raise _FaultError("it is a number of too many digits.") from exc
+        raise click.UsageError("it is a number of too many digits.") from exc
     if "\0" in word:
-        raise _FaultError(f"{as_toml(value)} has a NUL character, which no option can have. Leave it out.")
+        raise click.UsageError(f"{as_toml(value)} has a NUL character, which no option can have. Leave it out.")
     return word
+
+
+def as_toml(value: Any) -> str:
+    r"""Return a text, number, boolean, list, table or time as TOML has it, on one line.
+
+    >>> print(as_toml(["a\"b", 0.5, True]))
+    ["a\"b", 0.5, true]
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # what JSON escapes is what TOML wants escaped, but for one character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(as_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{as_toml(name)} = {as_toml(each)}' for name, each in value.items())}}}"
+    return str(value)
 
 
 Table = tuple[str, ...]
@@ -276,19 +342,24 @@ Table = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Document:
-    """The options of a file, and what is wrong with them."""
+    """The options of a file for one command, and what is wrong with any of its keys."""
 
     file: str
     text: str
     prefix: Table
     root: Mapping[str, Any]
+    words: Table
+    """The words that name the command."""
+    known: Mapping[str, click.Parameter]
+    found: dict[str, tuple[Table, str, Any]] = field(default_factory=dict)
+    """The table of each key, its name as written and its value; those of the command's own table win."""
     faults: list[tuple[int, str]] = field(default_factory=list)
     """Each of the first with its line; 0 where that is not known."""
     count: int = 0
 
     @classmethod
-    def of(cls, file: str) -> _Document:
-        """Read and parse a file; UsageError where it cannot be, or has no options."""
+    def of(cls, file: str, words: Table, known: Mapping[str, click.Parameter]) -> _Document:
+        """Read and parse a file; UsageError if it cannot be, or has no options."""
         import tomllib  # not at the start of a command without a file
 
         try:
@@ -305,79 +376,54 @@ class _Document:
             cure = ' Texts need quotes, as in shingle = "word:3".' if reason.startswith("Invalid value") else ""
             raise click.UsageError(f"{file} is no TOML: {reason}.{cure}") from exc
         if os.path.basename(file) != "pyproject.toml" and "tool" not in data:
-            return cls(file, text, (), data)
+            return cls(file, text, (), data, words, known)
         tool = data.get("tool")
         table = tool.get("neardup") if isinstance(tool, dict) else None
         if not isinstance(table, dict):
             raise click.UsageError(f"{file} has no table [tool.neardup]. Write one, or name another file.")
-        return cls(file, text, _PROJECT, table)
+        return cls(file, text, _PROJECT, table, words, known)
 
-    def options(self, words: Table, known: Mapping[str, click.Parameter]) -> dict[str, tuple[Table, str, Any]]:
-        """The keys for one command: table, name as written and value; those of its own table win."""
+    def collect(self) -> None:
+        """Find the options of the command, and check the names of all others."""
         from neardup.cli import main
 
-        assert isinstance(main, LazyGroup)
-        self._check_names(self.root, (), main, words, known)
-        found: dict[str, tuple[Table, str, Any]] = {}
-        table, at = self.root, 0
-        while True:
-            for name, value in table.items():
-                if not isinstance(value, dict) and _key(name) in known:
-                    found[_key(name)] = (words[:at], name, value)
-            inner = {_key(name): value for name, value in table.items()}.get(words[at]) if at < len(words) else None
-            if not isinstance(inner, dict):
-                break
-            table, at = inner, at + 1
-        if not found and not self.faults and self.root:
+        self._collect(self.root, (), main)
+        if not self.found and not self.faults and self.root:
             tables = ", ".join(f"[{'.'.join(path)}]" for path in _tables(self.root, self.prefix))
-            told = f"{self.file} has nothing for neardup {' '.join(words)}, only for others: {tables}."
+            told = f"{self.file} has nothing for neardup {' '.join(self.words)}, only for others: {tables}."
             self.faults.append((0, f"{told} Move the keys that they share above the tables."))
-        return found
 
-    def _check_names(
-        self,
-        table: Mapping[str, Any],
-        path: Table,
-        command: click.Command,
-        words: Table,
-        known: Mapping[str, click.Parameter],
-    ) -> None:
-        """Note each key that is no option of a command of this table, and each table that is no command."""
-        group = command if isinstance(command, LazyGroup) else None
-        commands = group.list_commands(click.Context(group)) if group is not None else []
+    def _collect(self, table: Mapping[str, Any], path: Table, command: click.Command) -> None:
+        """Take the options of the command from a table, and note each key that no command of the table has."""
+        commands = command.list_commands(click.Context(command)) if isinstance(command, LazyGroup) else []
         met: set[str] = set()
         for name, value in table.items():
             key = _key(name)
             if key in met:
                 self.fault(path, name, "it is there twice, with a dash and with an underscore.")
             met.add(key)
-            if key in commands and isinstance(value, dict) and group is not None:
-                inner = group.get_command(click.Context(group), key)
+            if isinstance(value, dict) and isinstance(command, LazyGroup) and key in commands:
+                inner = command.get_command(click.Context(command), key)
                 assert inner is not None
-                self._check_names(value, (*path, key), inner, words, known)
+                self._collect(value, (*path, key), inner)
             elif isinstance(value, dict):
                 is_option = key in _all_keys(command)
-                told = (
-                    f"{key} is an option, not a command. Give it a value."
-                    if is_option
-                    else (f"there is no command {name!r}.{did_you_mean(key, commands)}")
-                )
+                cure = f"there is no command {name!r}.{did_you_mean(key, commands)}"
+                told = f"{key} is an option, not a command. Give it a value." if is_option else cure
                 self.fault((*path, name), None, told)
-            elif words[: len(path)] != path or key not in known:
-                self._check_key(path, name, command, commands)
+            elif self.words[: len(path)] == path and key in self.known:
+                if key not in self.found or len(self.found[key][0]) <= len(path):
+                    self.found[key] = path, name, value
+            elif key not in (keys := _all_keys(command)):
+                self.fault(path, name, self._unknown(path, key, keys, commands))
 
-    def _check_key(self, path: Table, name: str, command: click.Command, commands: Sequence[str]) -> None:
-        key, keys = _key(name), _all_keys(command)
-        if key in keys:
-            return
-        whose = f"neardup {' '.join(path)}" if path else "neardup"
+    def _unknown(self, path: Table, key: str, keys: frozenset[str], commands: Sequence[str]) -> str:
         if key in ("config", "help"):
-            self.fault(path, name, "it is for the command line only. Leave it out.")
-        elif key in commands:
-            self.fault(path, name, f"{key} is a command. Give its options in a table [{'.'.join((*path, key))}].")
-        else:
-            hint = did_you_mean(key, keys) if self.count < MOST_FAULTS else ""
-            self.fault(path, name, f"{whose} has no option of this name.{hint}")
+            return "it is for the command line only. Leave it out."
+        if key in commands:
+            return f"{key} is a command. Give its options in a table [{'.'.join((*path, key))}]."
+        hint = did_you_mean(key, keys) if self.count < MOST_FAULTS else ""
+        return f"{' '.join(('neardup', *path))} has no option of this name.{hint}"
 
     def fault(self, table: Table, name: str | None, told: str) -> None:
         """Note what is wrong with a key, or with a whole table."""
@@ -398,7 +444,7 @@ class _Document:
 
 
 def _tables(table: Mapping[str, Any], path: Table) -> Iterator[Table]:
-    """The tables inside one that have keys."""
+    """Yield the tables inside one that have keys."""
     for name, value in table.items():
         if isinstance(value, dict):
             if any(not isinstance(each, dict) for each in value.values()):
@@ -412,7 +458,7 @@ def _key(name: str) -> str:
 
 @cache
 def _all_keys(command: click.Command) -> frozenset[str]:
-    """The keys of a command, or of all commands of a group."""
+    """Return the keys of a command, or of all commands of a group."""
     if not isinstance(command, LazyGroup):
         return frozenset(map(_key, keys_of(command)))
     ctx = click.Context(command)
@@ -421,20 +467,16 @@ def _all_keys(command: click.Command) -> frozenset[str]:
 
 
 def _line_of(text: str, table: Table, name: str | None) -> int | None:
-    """Line of a key, or of the head of a table where ``name`` is None, as far as it is written in the usual way."""
-    at: Table = ()
+    """Return the line of a key, or of the head of a table if ``name`` is None; None if it is not found."""
+    at: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):
         head = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?$", line)
         if head is not None:
-            at = _table(tuple(word.strip().strip("\"'") for word in head[1].split(".")))
-        if at != _table(table):
+            at = [_key(word.strip().strip("\"'")) for word in head[1].split(".")]
+        if at != [*map(_key, table)]:
             continue
         if head is not None and name is None:
             return number
         if name is not None and re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*=", line):
             return number
     return None
-
-
-def _table(path: Table) -> Table:
-    return tuple(map(_key, path))

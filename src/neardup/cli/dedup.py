@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, dedup_passages, forms, options, running, silence_stdout
+from neardup.cli import WRITTEN, forms, options, passages_options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
@@ -71,10 +71,8 @@ def _alarm(value: Any) -> float:
     help="Input file, folder or pattern whose documents are kept rather than others, whatever --keep says. May be given"
     " several times, the most preferred first.  [default: none]",
 )
-@click.option(
+@options.several_inputs(
     "--protect",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path),
     help="Further input whose documents are never removed; near-duplicates of them are removed from the others. It"
     " is not copied, unless it is an INPUT too. May be given several times.  [default: none]",
@@ -96,14 +94,13 @@ def _alarm(value: Any) -> float:
     " .jsonl, .csv or .parquet.  [default: none is written]",
 )
 @options.with_text
-@click.option(
+@options.number(
     "--show",
-    type=options.whole("show", 1),
-    metavar="N",
+    (1, None),
     help="Show N examples of removed documents, each with the one kept for it, on stderr before the summary: spread"
     " over all similarities, the least similar first, both texts from where they differ.  [default: none]",
 )
-@dedup_passages.asked
+@passages_options.inside
 @click.option(
     "--annotate",
     is_flag=True,
@@ -178,9 +175,8 @@ def dedup(
     no half-written output.
     """
     from neardup import tuning
-    from neardup.cli.example_text import example_lines
     from neardup.cli.plan_text import plan_lines
-    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
+    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, example_lines, with_writing
     from neardup.outputs.atomic import AtomicFiles
 
     if output is None and not dry_run:
@@ -190,8 +186,7 @@ def dedup(
     if show is not None and voice.quiet:
         raise click.UsageError("--show prints on stderr, and --quiet prints nothing there. Give one of them.")
     copies = None if dry_run else output
-    passages = dedup_passages.AskedPassages(inside)
-    passages.check(ctx, annotate=annotate, engine=cluster.engine, local=params.LOCAL)
+    passages_options.check_inside(ctx, inside["passages"], annotate=annotate, engine=cluster.engine)
     table, cut_table = _targets((*inputs, *protect), copies, (removed, cuts), json=voice.json, glob=reading.glob)
     if overlap is not None:
         for name in forms.typed(ctx, (*SearchOptions.names(), "keep", "prefer")):
@@ -202,6 +197,8 @@ def dedup(
         raise click.UsageError("--keep none keeps no document rather than others. Leave --prefer out.")
     else:
         tuning.make_spec(search)  # what contradicts is said before numba is loaded
+    from neardup.cli.passages_text import step_rows
+    from neardup.tasks.dedup.passage_step import PassageStep, cut_before, cut_passages
     from neardup.tasks.dedup.policy import Policy, check_policy, make_spec, open_protected
     from neardup.tasks.dedup.run import clean
     from neardup.tasks.plan.make import make_plan
@@ -213,7 +210,10 @@ def dedup(
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, named)
-    step = passages.open(reader, spec, run)
+    with usage_errors():
+        step = PassageStep.of(inside)
+    if step is not None:
+        step.check(reader, spec, run)
     policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
@@ -223,19 +223,21 @@ def dedup(
             if step is not None:
                 task["dedup"]["passages"] = step.facts()
                 place = running.work_place(output)
-                before = passages.cut_before(reader, protected, running.placed(run, place), observer, place, task)
+                how: dict[str, Any] = {"task": task, "spill_to": place, "in_background": observer.in_background}
+                before = cut_before(reader, step, protected, running.placed(run, place), observer, **how)
                 reader, run = stack.enter_context(before)
             if dry_run and reader.is_lasting and not spec.exact:
                 plan = observer.in_background(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
-            how: dict[str, Any] = {"output": output, "task": task, "files": named, "cluster": cluster}
+            how = {"output": output, "task": task, "files": named, "cluster": cluster}
             has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
             how["keep_written"] = has_passages or with_text is not False or show is not None
             opened = running.open_run(observer, reader, spec, search, run, **how)
             work = stack.enter_context(opened)
             cleaning = observer.in_background(lambda: clean(work, policy))
-            stack.enter_context(passages.decided(cleaning, observer))
+            if step is not None:
+                stack.enter_context(cut_passages(cleaning, step, observer.in_background))
             shown = [] if show is None else cleaning.examples(show).to_pylist()
             files = AtomicFiles()
             try:
@@ -256,7 +258,8 @@ def dedup(
         summary["examples"] = shown
         planned += example_lines(shown, summary, width=columns(sys.stderr))
     named = [*_copies(copies, len(told.written)), *named]
-    rows = passages.rows(summary)
+    found = summary["passages"]
+    rows = [] if found is None else step_rows(found, is_spared=dry_run)
     lines = clean_lines(summary, faults=work.provenance.faults, verbose=voice.verbose, passages=rows)
     voice.tell(summary, [*planned, *lines], clean_closing_line(summary, named), alarm=ALARM)
 
@@ -273,15 +276,10 @@ def _targets(
 
     Refuses at once what could not be written after hours of work, as far as names tell.
     """
-    from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
-    from neardup.outputs.write import output_format
+    from neardup.cli.targets import check_collisions, check_files, choose_beside, mend_and_tell
 
-    if [copies, *tables, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give files with -o, --removed and --cuts.")
-    if STDOUT in map(str, inputs) and copies is not None:
-        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    with usage_errors():
-        removed, cuts = (Target(name, name and output_format(name, None)) for name in tables)
+    cure = "Give files with -o, --removed and --cuts."
+    removed, cuts = choose_beside(copies, tables, inputs, json=json, cure=cure)
     names = [*removed.files, *cuts.files]
     check_collisions(inputs, names, glob=glob)
     for name in names:

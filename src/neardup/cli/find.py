@@ -55,10 +55,9 @@ FOUND = 3
 @options.output_format
 @options.listing
 @options.json_summary
-@click.option(
+@options.number(
     "--audit",
-    type=options.whole("audit", 1),
-    metavar="N",
+    (1, None),
     help="Then measure recall and precision: sample N documents, find all their near-duplicates exactly, and compare"
     " the pairs with them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",
 )

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli import LOGGED
-from neardup.cli.config import READ, SURROUNDED, ConfiguredCommand
+from neardup.cli.config import NOT_TYPED, ConfiguredCommand
 from neardup.cli.options import INPUTS
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
@@ -124,7 +124,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
 def _without_slots(ctx: click.Context, given: dict[str, Any]) -> dict[str, Any]:
     """The options, less the slots of a file or the environment where a join is typed, which has none: these two are for
     many runs."""
-    of_file = {*ctx.meta.get(READ, ("", ()))[1], *ctx.meta.get(SURROUNDED, ())}
+    of_file = ctx.meta.get(NOT_TYPED, {})
     joins = {"exact": given.get("exact") is True, "against": _is_against(given)}
     joins["measure"] = given.get("measure") == CONTAINMENT
     is_typed = any(is_join and name not in of_file for name, is_join in joins.items())

@@ -91,6 +91,15 @@ def _encoding(value: str) -> str:
 
 defaulted = partial(click.option, show_default=True)
 """An option whose help says what its default is."""
+several_inputs = partial(click.option, multiple=True, metavar="INPUT")
+"""An option for further inputs, which may be given several times."""
+
+
+def number(name: str, bounds: tuple[int, int | None], *, help: str, **default: Any) -> Callable[[Any], Any]:
+    """Declare an option for a whole number between two bounds, as ``whole`` checks it; the help says its default."""
+    kind = whole(name.removeprefix("--"), *bounds)
+    return click.option(name, type=kind, metavar="N", show_default=bool(default), help=help, **default)
+
 
 inputs = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT…", type=click.Path(path_type=Path, allow_dash=True)
@@ -186,10 +195,9 @@ candidates_by = click.option(
     " audit measures the rest.  [default: by --shingle; T is chosen]",
 )
 
-seed = defaulted(
+seed = number(
     "--seed",
-    type=whole("seed", 0, 2**63 - 1),
-    metavar="N",
+    (0, 2**63 - 1),
     default=params.DEFAULT_SEED,
     help="Seed of the hash functions. Another seed may miss other pairs, within the promised recall.",
 )
@@ -261,10 +269,8 @@ exact = click.option(
     " slower, for which the inputs are read once more.  [default: find pairs by banding]",
 )
 
-against = click.option(
+against = several_inputs(
     "--against",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path, allow_dash=True),
     help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of"
     " them, by the exact join. May be given several times.  [default: none]",
@@ -379,10 +385,9 @@ boilerplate = defaulted(
     help="What is done with menus, headers, footers and lists of links of HTML files.",
 )
 
-threads = click.option(
+threads = number(
     "--threads",
-    type=whole("threads", 1),
-    metavar="N",
+    (1, None),
     help="Threads to work with. The result does not depend on it.  [default: one for each core]",
 )
 

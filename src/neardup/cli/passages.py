@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,12 +19,16 @@ from neardup._version import __version__
 from neardup.cli import WRITTEN, forms, options, passages_options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import usage_errors
-from neardup.params import LOCAL, ClusterOptions, InputOptions, Normalize, Preset, RunOptions, Shingle
+from neardup.params import LOCAL, ClusterOptions, InputOptions, Normalize, Preset, RunOptions
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
     from neardup.engine.repeats.near import NearRepeats
 
+LENGTH = ("unit", "span", "min_bytes", "min_words", "min_chars", "threshold", "shingle")
+"""Options that say what a passage is."""
+CUTTING = ("snap", "min_cut", "min_left")
+"""Options that say how it is cut."""
 LOCAL_ONLY: tuple[str, ...] = ("unit", "span", "threshold", "shingle", "against", "ignore", "group_by", "min_count")
 LOCAL_ONLY += ("min_docs", "min_share", "gaps", "min_match", "min_similarity", "second_pass", "report")
 """Options that a cluster has no part for."""
@@ -57,28 +61,11 @@ def passages(
     ctx: click.Context,
     inputs: tuple[Path, ...],
     preset: Preset | None,
-    unit: str | None,
-    span: int | None,
-    threshold: float | None,
-    shingle: Shingle | None,
-    min_bytes: int | None,
-    min_words: int | None,
-    min_chars: int | None,
     normalize: Normalize | str,
     against: tuple[Path, ...],
     ignore: tuple[str, ...],
-    group_by: str | None,
-    min_count: int | None,
-    min_docs: int | None,
-    min_share: float | None,
-    gaps: int | None,
-    min_match: int | None,
-    min_similarity: float | None,
     output: str | None,
     cut: str | None,
-    snap: str | None,
-    min_cut: int | None,
-    min_left: int | None,
     spans: str | None,
     cuts: str | None,
     second_pass: bool,
@@ -87,6 +74,7 @@ def passages(
     run: RunOptions,
     cluster: ClusterOptions,
     voice: forms.Voice,
+    **wanted: Any,
 ) -> None:
     """Find the passages that stand at two or more places of a collection, and cut the copies.
 
@@ -112,7 +100,7 @@ def passages(
         cut = None
         preset = replace(preset, options={name: value for name, value in preset.options.items() if name != "cut"})
     if cut is None:
-        for name in forms.typed(ctx, ("snap", "min_cut", "min_left", "spans", "cuts", "second_pass")):
+        for name in forms.typed(ctx, (*CUTTING, "spans", "cuts", "second_pass")):
             raise click.UsageError(f"--{name.replace('_', '-')} is for what is cut. Give --cut too, or leave it out.")
     for name in forms.typed(ctx, LOCAL_ONLY) if cluster.engine != LOCAL else ():
         named = f"--{name.replace('_', '-')}"
@@ -138,17 +126,9 @@ def passages(
     begin = time.perf_counter()
     page = clustered = None
     with usage_errors():
-        length = length_of(
-            unit=unit,
-            span=span,
-            min_bytes=min_bytes,
-            min_words=min_words,
-            min_chars=min_chars,
-            threshold=threshold,
-            shingle=shingle,
-        )
-        changes = Changes.of(length, gaps, min_match, min_similarity)
-        selection = Selection(list(against) or None, ignore, group_by, min_count, min_docs, min_share)
+        length = length_of(**{name: wanted[name] for name in LENGTH})
+        changes = Changes.of(length, *(wanted[name] for name in ("gaps", "min_match", "min_similarity")))
+        selection = Selection.of({**wanted, "against": list(against) or None, "ignore": ignore})
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = selection.open(list(inputs), reading)
@@ -156,21 +136,23 @@ def passages(
             place = running.work_place(output)
             steps = Normalize.parse(normalize)
             with usage_errors():
-                cutting = cutting_of(length, cut or "first", snap=snap, min_cut=min_cut, min_left=min_left)
+                cutting = cutting_of(length, cut or "first", **{name: wanted[name] for name in CUTTING})
             if cut is not None:
                 with usage_errors():
                     check_copies(reader, str(output), [name for table in tables for name in table.files])
             if cluster.engine == LOCAL:
                 run = running.placed(run, place)
-                more = {"spill_to": place, "selection": selection, "near": _near(threshold)}
+                more = {"spill_to": place, "selection": selection, "near": _near(wanted["threshold"])}
                 work = passage_run(changes, reader, length, run, observer, steps, task, **more)
                 stack.enter_context(work)
-                running.note_work(ctx, work.space, reader, files if run.resume else ())
+                running.note_work(ctx, work, run, files)
             else:
-                opened = running.open_clustered_passages(
-                    observer, reader, length, run, cluster, normalize=steps, task=task, files=files
-                )
+                from neardup.spark.repeats.opening import open_passage_run
+
+                how: dict[str, Any] = {"normalize": steps, "task": task, "observer": observer}
+                opened = observer.in_background(lambda: open_passage_run(reader, length, run, cluster, **how))
                 work = clustered = stack.enter_context(opened)
+                running.note_work(ctx, work, run, files, storage=clustered.storage)
             decided = again = None
             if cut is None:
                 observer.in_background(work.find)
@@ -243,18 +225,13 @@ def _targets(
 
     ``read`` has all that is read: nothing is written over it.
     """
-    from neardup.cli.targets import Target, check_collisions, check_targets, mend_and_tell
-    from neardup.outputs.write import output_format
+    from neardup.cli.targets import check_collisions, check_targets, choose_beside, mend_and_tell
 
     if is_cut and output is None:
         raise click.UsageError("there is no place for the clean copies. Give -o.")
-    if [output, spans, cuts, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give files with -o, --spans and --cuts.")
-    if is_cut and STDOUT in map(str, inputs):
-        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    names = (spans if is_cut else output, cuts)
-    with usage_errors():
-        first, second = (Target(name, name and output_format(name, None)) for name in names)
+    cure = "Give files with -o, --spans and --cuts."
+    place, names = (output, (spans, cuts)) if is_cut else (None, (output, cuts))
+    first, second = choose_beside(place, names, inputs, json=json, cure=cure)
     tables = [*first.files, *second.files]
     copies = [str(output)] if is_cut and output != STDOUT else []
     check_targets(read, tables, glob=glob)

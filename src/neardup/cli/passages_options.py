@@ -1,16 +1,19 @@
-"""The options of ``neardup passages``."""
+"""The options of ``neardup passages``, and those of ``neardup dedup`` for passages inside the documents."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from neardup.cli import options
+from neardup.cli import forms, options
 from neardup.errors import InputError
 from neardup.params import (
     DEFAULT_SHINGLE,
+    LOCAL,
     PIPELINES,
     Normalize,
     Shingle,
@@ -33,6 +36,15 @@ def _share(value: object, *, name: str, cure: str) -> float:
         raise InputError(f"{name} is {value}. {cure}") from exc
 
 
+def _cuts(option: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--cuts",
+        metavar="FILE",
+        help=f"With {option}: file that says of each document that was cut its id, cut_bytes, the characters left, and"
+        " whether it was kept.  [default: none is written]",
+    )
+
+
 compared = options.together(
     click.option(
         "--preset",
@@ -48,10 +60,9 @@ compared = options.together(
         help="Compare whole lines, sentences or paragraphs: a passage is then a run of --span of them. A paragraph"
         " ends at a blank line. Sentences need neardup[sentences].  [default: passages begin and end anywhere]",
     ),
-    click.option(
+    options.number(
         "--span",
-        type=options.whole("span", 1, 1000),
-        metavar="N",
+        (1, 1000),
         help="With --unit: lines, sentences or paragraphs of the shortest passage.  [default: 1]",
     ),
     click.option(
@@ -69,27 +80,20 @@ compared = options.together(
         metavar="UNIT:K",
         help=f"With --threshold: what the similarity is taken of, as for neardup find.  [default: {DEFAULT_SHINGLE}]",
     ),
-    click.option(
+    options.number(
         "--min-bytes",
-        type=options.whole("min-bytes", 1, 1 << 16),
-        metavar="N",
+        (1, 1 << 16),
         help="Bytes of the shortest passage, in UTF-8, from 16: 100 are about 17 English words, or 33 Chinese"
         " characters. With --unit this and the next two say how large a unit must be, from 1, to count.  [default:"
         " 100, without the next two and --unit]",
     ),
-    click.option(
+    options.number(
         "--min-words",
-        type=options.whole("min-words", 1, 1 << 16),
-        metavar="N",
+        (1, 1 << 16),
         help="Words instead, from 4: runs of letters, marks and numbers. What stands between words is not compared,"
         " and a passage is from its first word to its last.",
     ),
-    click.option(
-        "--min-chars",
-        type=options.whole("min-chars", 1, 1 << 16),
-        metavar="N",
-        help="Characters instead, from 16.",
-    ),
+    options.number("--min-chars", (1, 1 << 16), help="Characters instead, from 16."),
     options.defaulted(
         "--normalize",
         type=options.Checked("steps", Normalize.parse),
@@ -102,10 +106,8 @@ compared = options.together(
 """What is compared, and how long a passage is."""
 
 selected = options.together(
-    click.option(
+    options.several_inputs(
         "--against",
-        multiple=True,
-        metavar="INPUT",
         type=click.Path(path_type=Path, allow_dash=True),
         help="Second collection: find only what stands in it, and cut that, at every place of the inputs and by every"
         " policy. The sources of spans (source_id) are its documents; places and documents are counted in the inputs."
@@ -126,17 +128,15 @@ selected = options.together(
         " first folder below the inputs; column:NAME; or a regular expression that is searched in each id. The table"
         " has the columns group and group_documents too.  [default: the whole collection is one]",
     ),
-    click.option(
+    options.number(
         "--min-count",
-        type=options.whole("min-count", 1, (1 << 32) - 1),
-        metavar="N",
+        (1, (1 << 32) - 1),
         help="Find only what stands at so many places, of the group if there are groups; with --gaps a passage as a"
         " whole.  [default: 2, with --against 1]",
     ),
-    click.option(
+    options.number(
         "--min-docs",
-        type=options.whole("min-docs", 1, (1 << 32) - 1),
-        metavar="N",
+        (1, (1 << 32) - 1),
         help="Find only what stands in so many documents, of the group if there are groups; with --gaps a passage as a"
         " whole.  [default: 1]",
     ),
@@ -151,18 +151,16 @@ selected = options.together(
 """Which passages are wanted."""
 
 changed = options.together(
-    click.option(
+    options.number(
         "--gaps",
-        type=options.whole("gaps", 1, 1000),
-        metavar="N",
+        (1, 1000),
         help="Find passages that stand again with changes too, such as errors of a scanner: bytes, words or characters"
         " between two equal stretches of a passage, at most. The table has other columns then.  [default: all is"
         " compared exactly]",
     ),
-    click.option(
+    options.number(
         "--min-match",
-        type=options.whole("min-match", 2),
-        metavar="N",
+        (2, None),
         help="With --gaps: length of an equal stretch.  [default: 12 bytes or characters, or 3 words]",
     ),
     click.option(
@@ -198,17 +196,15 @@ written = options.together(
         help="To what a cut is moved inward, so that no word, line or sentence is cut in two. Not with --unit: units"
         " are cut whole, with the white space on one side.  [default: word]",
     ),
-    click.option(
+    options.number(
         "--min-cut",
-        type=options.whole("min-cut", 0),
-        metavar="N",
+        (0, None),
         help="Bytes of the shortest cut, after it was moved inward.  [default: those of the shortest passage, 0 with"
         " --unit]",
     ),
-    click.option(
+    options.number(
         "--min-left",
-        type=options.whole("min-left", 0),
-        metavar="N",
+        (0, None),
         help="The fewest characters that a document that was cut must have left. With fewer it is left out of the"
         " copies; --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
         " nothing but white space would be left is not cut]",
@@ -218,12 +214,7 @@ written = options.together(
         metavar="FILE",
         help="With --cut: file for the table of spans.  [default: none is written]",
     ),
-    click.option(
-        "--cuts",
-        metavar="FILE",
-        help="With --cut: file that says of each document that was cut its id, cut_bytes, the characters left, and"
-        " whether it was kept.  [default: none is written]",
-    ),
+    _cuts("--cut"),
     click.option(
         "--second-pass",
         is_flag=True,
@@ -240,3 +231,59 @@ written = options.together(
     ),
 )
 """What is written and cut."""
+
+inside = options.together(
+    click.option(
+        "--passages",
+        type=click.Choice(POLICIES),
+        help="Also cut the passages that repeat inside documents, as neardup passages --cut does. first: of the"
+        " documents that stay; each passage is left whole at its first place. none: cut them everywhere first, and"
+        " compare what is left. Documents of --protect take no part.  [default: texts stay as they are]",
+    ),
+    options.number(
+        "--min-bytes",
+        (16, 1 << 16),
+        help="With --passages: bytes of the shortest passage, in UTF-8.  [default: 100, without the next two]",
+    ),
+    options.number("--min-words", (4, 1 << 16), help="With --passages: words instead.  [default: bytes]"),
+    options.number("--min-chars", (16, 1 << 16), help="With --passages: characters instead.  [default: bytes]"),
+    options.number(
+        "--min-docs",
+        (1, None),
+        help="With --passages: cut only what stands in so many documents or more.  [default: 1]",
+    ),
+    click.option(
+        "--snap",
+        type=click.Choice(SNAPS),
+        help="With --passages: to what a cut is moved inward, so that no word, line or sentence is cut in two. "
+        " [default: word]",
+    ),
+    options.number(
+        "--min-cut",
+        (0, None),
+        help="With --passages: bytes of the shortest cut.  [default: those of the shortest passage]",
+    ),
+    options.number(
+        "--min-left",
+        (0, None),
+        help="With --passages: the fewest characters that a document that was cut must have left. With fewer it is left"
+        " out, and --cuts lists it. With 0 documents may be emptied.  [default: 1; under none a document of which"
+        " nothing but white space would be left is not cut]",
+    ),
+    _cuts("--passages"),
+)
+"""The passages that ``neardup dedup`` cuts."""
+
+
+def check_inside(ctx: click.Context, policy: str | None, *, annotate: bool, engine: str) -> None:
+    """Raise UsageError for options of ``inside`` that make no sense with others."""
+    if policy is None:
+        own = ("min_bytes", "min_words", "min_chars", "min_docs", "snap", "min_cut", "min_left", "cuts")
+        for name in forms.typed(ctx, own):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for passages that are cut. Give --passages too, or leave it out."
+            )
+    elif annotate:
+        raise click.UsageError("--annotate copies everything as it is. Leave --passages out.")
+    elif engine != LOCAL:
+        raise click.UsageError(f"--passages is for --engine {LOCAL}. Leave --engine out, or --passages.")

@@ -67,18 +67,14 @@ if TYPE_CHECKING:
     " document before anything is compared. Passages in it are apart by lines of --- alone. Several are allowed."
     "  [default: all text counts]",
 )
-@click.option(
+@options.several_inputs(
     "--originals",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path),
     help="Texts that others may have used, beside the inputs or among them: compared with all submissions, never with"
     " each other, and shown as originals. Several are allowed.  [default: none]",
 )
-@click.option(
+@options.several_inputs(
     "--against",
-    multiple=True,
-    metavar="INPUT",
     type=click.Path(path_type=Path),
     help="Earlier documents, such as those of other years: the submissions are compared with them too, and they are not"
     " compared with each other. Several are allowed.  [default: none]",
@@ -104,17 +100,15 @@ if TYPE_CHECKING:
     help="Verdicts and notes that were exported from the pages of an earlier report, to be shown in this one. Several"
     " are allowed, of several graders too.  [default: none]",
 )
-@click.option(
+@options.number(
     "--passages",
-    type=options.whole("passages", 16, 1 << 16),
-    metavar="N",
+    (16, 1 << 16),
     help="Look for passages of N bytes or more that stand at two or more places too, as neardup passages does, and show"
     " them in a view of their own; 100 are about 17 English words.  [default: not looked for]",
 )
-@click.option(
+@options.number(
     "--audit",
-    type=options.whole("audit", 1),
-    metavar="N",
+    (1, None),
     help="Measure the recall too: sample N documents and find all their near-duplicates exactly, as neardup audit does."
     " Exit code 1 when the promise is broken.  [default: no audit]",
 )
@@ -237,12 +231,11 @@ def _check_no_search(ctx: click.Context) -> None:
 
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> Wanted:
     """What is wanted, refused at once where names and options tell that it cannot be."""
-    from neardup.cli.targets import mend_and_tell
+    from neardup.cli.targets import check_no_stdin, mend_and_tell
     from neardup.pages.site.write import check_site, is_named_page, is_page
     from neardup.tasks.report.wanted import Wanted
 
-    if STDOUT in map(str, inputs):
-        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
+    check_no_stdin(inputs)
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
     site["single_file"] = site["single_file"] or is_page(output)

@@ -20,14 +20,11 @@ from neardup.params import AUTO, LOCAL, ClusterOptions, RunOptions, SearchOption
 if TYPE_CHECKING:
     from neardup.engine.observe import Observer
     from neardup.engine.reading.template import Template
-    from neardup.engine.space import Space
     from neardup.inputs.reader import Reader
-    from neardup.params import Normalize, Spec
+    from neardup.params import Spec
     from neardup.session import Run
-    from neardup.spark.repeats.run import ClusterPassageRun
-    from neardup.spark.run import ClusterRun
-    from neardup.tasks.repeats.settings import Length
-    from neardup.tasks.repeats.unit_runs import UnitRuns
+    from neardup.spark.storage import Storage
+    from neardup.tasks.repeats.run import PassageRun
 
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
@@ -132,16 +129,16 @@ def open_run(
     goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
     Raises SpoolError when an interrupted run has left its work there, and it is not to be resumed.
     """
-    from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
     from neardup.tasks.plan.decision import decide
 
+    how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
     if cluster is not None and cluster.engine != LOCAL:
-        clustered = _open_clustered(observer, reader, spec, search, run, cluster, task, keep_written)
-        with clustered as work:
-            for name in files if run.resume else ():
-                remove_leftovers(name)
-            observer.ctx.meta[WORK] = run.workdir, clustered.storage.has_work
+        from neardup.spark.open import open_cluster_run
+
+        opened = observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
+        with opened as work:
+            note_work(observer.ctx, work, run, files, storage=opened.storage)
             yield work
         return
     place = work_place(output)
@@ -149,65 +146,29 @@ def open_run(
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
     spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
-    how: dict[str, Any] = {"spill_to": place, "task": task, "choice": choice, "template": template}
-    how["keep_written"] = keep_written
-    with Run(reader, spec, run, **how, preset=search.used_preset, observer=observer) as work:
-        note_work(observer.ctx, work.space, reader, files if run.resume else ())
+    how |= {"spill_to": place, "choice": choice, "template": template}
+    with Run(reader, spec, run, **how, observer=observer) as work:
+        note_work(observer.ctx, work, run, files)
         yield work
 
 
-def note_work(ctx: click.Context, space: Space, reader: Reader, files: Sequence[str] = ()) -> None:
-    """Where the work of a run is that fails, for the message at its end; what an interrupted one had begun to write
-    into ``files`` is taken away."""
+def note_work(
+    ctx: click.Context, work: Run | PassageRun, run: RunOptions, files: Sequence[str], *, storage: Storage | None = None
+) -> None:
+    """Note where the work of an entered run is, for the message if it fails; a cluster keeps it in ``storage``.
+
+    If the run continues an interrupted one, remove the beginnings of ``files`` that the interrupted run had written.
+    """
     from neardup.outputs.write import remove_leftovers
     from neardup.spool.manifest import MANIFEST
 
-    for name in files:
+    for name in files if run.resume else ():
         remove_leftovers(name)
-    if reader.is_lasting:
-        path = space.path
+    path = work.space.path
+    if storage is not None:
+        ctx.meta[WORK] = run.workdir, storage.has_work
+    elif work.reader.is_lasting:
         ctx.meta[WORK] = path, lambda: path is not None and (path / MANIFEST).exists()
-
-
-def _open_clustered(
-    observer: Stoppable,
-    reader: Reader,
-    spec: Spec,
-    search: SearchOptions,
-    run: RunOptions,
-    cluster: ClusterOptions,
-    task: dict[str, Any],
-    keep_written: bool,
-) -> ClusterRun:
-    from neardup.spark.open import open_cluster_run
-
-    how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
-    return observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
-
-
-@contextmanager
-def open_clustered_passages(
-    observer: Stoppable,
-    reader: Reader,
-    length: Length | UnitRuns,
-    run: RunOptions,
-    cluster: ClusterOptions,
-    *,
-    normalize: Normalize,
-    task: dict[str, Any],
-    files: Sequence[str],
-) -> Iterator[ClusterPassageRun]:
-    """A run for repeated passages that ``cluster`` searches, entered; else as ``open_run``."""
-    from neardup.outputs.write import remove_leftovers
-    from neardup.spark.repeats.opening import open_passage_run
-
-    how: dict[str, Any] = {"normalize": normalize, "task": task, "observer": observer}
-    opened = observer.in_background(lambda: open_passage_run(reader, length, run, cluster, **how))
-    with opened as work:
-        for name in files if run.resume else ():
-            remove_leftovers(name)
-        observer.ctx.meta[WORK] = run.workdir, work.storage.has_work
-        yield work
 
 
 def work_place(output: str | None) -> Path:

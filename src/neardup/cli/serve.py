@@ -66,13 +66,7 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 @options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")
-@options.defaulted(
-    "--port",
-    type=options.whole("port", 0, 65535),
-    metavar="N",
-    default=8000,
-    help="Port to listen on; 0 takes a free one.",
-)
+@options.number("--port", (0, 65535), default=8000, help="Port to listen on; 0 takes a free one.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -83,10 +77,9 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
 )
 @click.option("--no-token", is_flag=True, help="Let anyone in, on an address that other machines reach too.")
 @click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index at the same time.")
-@click.option(
+@options.number(
     "--threads",
-    type=options.whole("threads", 1),
-    metavar="N",
+    (1, None),
     help="Threads that read the index; one more writes it.  [default: one for each core, 4 at most]",
 )
 @options.together(*(_limit(name, *told) for name, told in _LIMITS.items()))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from neardup.cli.pair_table import one_line
 from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.params import LOCAL, Preset
@@ -22,6 +23,8 @@ SOURCES_SHOWN = 10
 ALARM = "ALARM"
 """How the line of a source that lost too much begins."""
 LABEL_WIDTH = 14
+EXAMPLE_WIDTH = 100
+"""Columns of a text where stderr is no terminal."""
 
 
 def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = None) -> dict[str, Any]:
@@ -94,6 +97,30 @@ def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
     """Return the last line of a clean-up on stderr: what went and what stays, where it is, how long it took."""
     would = " would be" if _is_spared(summary) else ""
     return _closing(f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept", files, summary)
+
+
+def example_lines(examples: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], *, width: int | None) -> list[str]:
+    """Return lines for some rows of ``Cleaning.examples`` and the summary of their run; each text takes one line."""
+    gap = " " * LABEL_WIDTH
+    if not examples:
+        return [f"{'examples':<{LABEL_WIDTH}}none: no document is removed", ""]
+    would = "would be" if _is_spared(summary) else "were"
+    share = f"{len(examples):,} of {summary['removed']:,} that {would} removed"
+    lines = [f"{'examples':<{LABEL_WIDTH}}{share}", ""]
+    for each in examples:
+        removed, kept = (
+            one_line(shown(each[name]), (width or EXAMPLE_WIDTH) - len(gap)) for name in ("text", "keeper_text")
+        )
+        is_same = each["text"] == each["keeper_text"]
+        reason = f", by the rule {shown(each['rule'])}{', the same text' if is_same else ''}"
+        lines += [
+            f"{similarity_text(each['similarity'], summary['threshold']):<{LABEL_WIDTH}}removed  {shown(each['id'])}",
+            *([] if is_same else [gap + removed]),
+            f"{gap}kept     {shown(each['keeper'])}{reason}",
+            gap + kept,
+            "",
+        ]
+    return lines
 
 
 def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:

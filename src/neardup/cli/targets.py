@@ -66,6 +66,25 @@ def choose_tables(
         )
 
 
+def choose_beside(
+    copies: str | None, tables: tuple[str | None, str | None], inputs: Iterable[Path], *, json: bool, cure: str
+) -> tuple[Target, Target]:
+    """Return where the two tables next to clean copies go. Raises UsageError if stdout or stdin is needed twice."""
+    if [copies, *tables, STDOUT if json else None].count(STDOUT) > 1:
+        raise click.UsageError(f"stdout can take one thing only. {cure}")
+    if copies is not None:
+        check_no_stdin(inputs)
+    with usage_errors():
+        first, second = (Target(name, name and output_format(name, None)) for name in tables)
+    return first, second
+
+
+def check_no_stdin(inputs: Iterable[Path]) -> None:
+    """Raise UsageError if one of the inputs, which are read twice, is stdin."""
+    if STDOUT in map(str, inputs):
+        raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
+
+
 def check_listing(tables: Sequence[Target], listing: ListOptions) -> None:
     """Raise UsageError where the first of some tables, or any, is asked for in a way and not written at all."""
     cure = "as --json takes stdout. Give a file with -o"

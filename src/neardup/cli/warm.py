@@ -19,10 +19,9 @@ from neardup.shown import duration
     help="For every processor of this architecture, not only for the one at hand: for images, and for clusters whose"
     " machines differ.",
 )
-@click.option(
+@options.number(
     "--jobs",
-    type=options.whole("jobs", 1, 1024),
-    metavar="N",
+    (1, 1024),
     help="Processes that compile at a time; each takes some 300 MB.  [default: one for each processor]",
 )
 @options.json_summary

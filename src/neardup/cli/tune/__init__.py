@@ -49,10 +49,9 @@ TERMINAL, PAGE = "terminal", "page"
     metavar="FILE",
     help="TOML file for the settings, which every command takes with --config.",
 )
-@options.defaulted(
+@options.number(
     "--budget",
-    type=options.whole("budget", 0, 10_000),
-    metavar="N",
+    (0, 10_000),
     default=BUDGET,
     help="Questions at most, those of earlier runs among them; fewer when it is sure. 0: propose settings from the"
     " texts alone.",
@@ -76,10 +75,9 @@ TERMINAL, PAGE = "terminal", "page"
     help="File that keeps the answers, one JSON line each; a later run goes on from it.  [default: beside the output,"
     " NAME.answers.jsonl]",
 )
-@options.defaulted(
+@options.number(
     "--seed",
-    type=options.whole("seed", 0, 2**63 - 1),
-    metavar="N",
+    (0, 2**63 - 1),
     default=DEFAULT_SEED,
     help="Seed that decides which texts and pairs are drawn.",
 )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neardup._version import __version__
+from neardup.cli.config import as_toml
 from neardup.cli.pair_table import one_line
 from neardup.cli.summary import LABEL_WIDTH, labelled, left_out
-from neardup.cli.toml import as_toml
 from neardup.params import as_options
 from neardup.shown import counted, duration, megabytes, shown, similarity_text
 from neardup.tasks.tune.estimate import SEPARATING
