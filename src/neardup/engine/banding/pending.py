@@ -204,6 +204,7 @@ class Pending:
         """Forget the pairs, and the bits where they are in files."""
         self._sorter.drop()
         self._blocks.clear()
+        self.collection.drop_bits()
 
     def passing(self, rows: int) -> Iterator[tuple[I64, I64]]:
         """Yield the pairs that are to be checked, each once, about ``rows`` records at a time.

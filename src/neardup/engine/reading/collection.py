@@ -31,7 +31,7 @@ CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
 PREDICT_BYTES = 32 << 20
 """Bytes of input after which the room that the whole will need is predicted."""
-NEAR_BYTES = 160_000_000
+NEAR_BYTES = 100_000_000
 """Bytes of texts that could be read again up to which all of them stay at hand ..."""
 NEAR_PART = 0.2
 """... and the share of the memory for data, half of the store's.
@@ -182,9 +182,14 @@ class Collection:
         return keys
 
     def drop_keys(self) -> None:
-        """Give their memory back, where they are in memory and nobody will ask for buckets again."""
+        """Free the keys if they are in memory, as soon as no bucket will be looked for again."""
         if not self.is_spooled:
             self.keys = []
+
+    def drop_bits(self) -> None:
+        """Free the bits if they are in memory, as soon as all candidate pairs were screened."""
+        if not self.is_spooled:
+            self.bits = MemoryColumn(np.uint64, words_of(self.spec))
 
     def key_blocks(self, band: int) -> band_stage.KeyBlocks:
         """The keys of all rows in one band, for ``stages.bands.grouped``."""
