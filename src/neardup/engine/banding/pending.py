@@ -160,6 +160,8 @@ class Pending:
             low = max(1, budget.share(BLOCK_PART) // (8 * words)).bit_length() - 1
         self.block: int = space.state.get("bands", {}).get("block", low)
         """The binary logarithm of the rows of a block: that of an interrupted run, whose pairs are sorted by it."""
+        if self.block != low:
+            space.need_memory(8 * words * min(n, 2 << self.block), "the bits that the interrupted run held")
         self._numbers = PairNumbers(n, self.block)
         self._blocks: dict[int, U64] = {}
         # beside documents in memory there is room for half of what there is beside those in files
