@@ -40,7 +40,7 @@ TEXTS_PART = 0.1
 MOST_TEXTS = 24 << 20
 """The most bytes of texts that are read together, whatever the memory limit is."""
 MOST_SPOOLED = 128 << 20
-"""The same if the columns of the collection are on disk, because each round reads through most of a column."""
+"""The same limit if the columns of the collection are on disk: each load then reads through most of a column."""
 FEW_TEXTS = 1 << 12
 """Fewer texts than this are loaded by the calling thread alone."""
 PIECES = 4

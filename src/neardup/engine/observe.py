@@ -14,7 +14,7 @@ class Observer(Protocol):
     """Receives progress updates for the stages of a run, all from one thread."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage of ``total`` units of work, None if unknown. If ``unit`` is empty, show the share done only."""
+        """Begin a stage of ``total`` units of work, if known. With an empty ``unit``, show only the share done."""
 
     def advance(self, amount: int) -> None:
         """Add ``amount`` finished units of work to the stage."""

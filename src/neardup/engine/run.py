@@ -209,7 +209,7 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
 def _verified(
     candidates: BandCandidates, collection: Collection, check: Checker, observer: Observer, pairing: Pairing | None
 ) -> PairStore:
-    """Check the candidate pairs. Returns the pairs that reach the threshold, with those of crowd members and leaders."""
+    """Check the candidate pairs, and return those that reach the threshold and the pairs of members and leaders."""
     spec, space, n = collection.spec, collection.space, len(collection)
     # documents held in memory leave half as much room for pairs as documents in files
     pairs = PairStore("verified", n, space, part=0.15 if collection.is_spooled else 0.075)

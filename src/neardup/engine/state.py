@@ -106,7 +106,7 @@ class SearchState(Gathered):
         return leads
 
     def listed_leaders(self) -> ListedLeaders:
-        """Return the rows by which crowd leaders are listed: one of the exact copies of each."""
+        """Choose the row by which each crowd leader is listed, from its exact copies."""
         return ListedLeaders(self.leads, self.copies, self.names.first_of)
 
 
