@@ -1,12 +1,12 @@
-"""Separate documents of hot buckets that are too many to pair up, by rare shingles: those that few documents hold.
+"""Separate the documents of hot buckets by rare shingles, which few documents hold, if they are too many to pair up.
 
     texts ── tally ──► how often each shingle occurs, never too few
     texts ── rare shingles, which 2 to MOST documents hold ── second count ──► those that are really shared
           ──► index, block after block ── shingles that two documents share ──► pairs
 
 Documents with the same boilerplate may all be just below the threshold to each other. Two of them are similar only if
-they share the rare shingles that their overlap needs beyond common ones. So no pair is missed, except of documents that
-common shingles alone could make similar: these are returned. The work is linear, because a shingle that more than MOST
+they share as many rare shingles as their overlap needs beyond common ones. So no pair is missed, unless common shingles
+alone could make documents similar: these are returned. The work is linear, because a shingle that more than MOST
 documents hold is not used again. The tally has a limited number of cells, so with many documents most shingles that
 seem to be shared are not. A second count, of rare shingles only, finds these, and they are dropped.
 """

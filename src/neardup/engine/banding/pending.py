@@ -147,7 +147,7 @@ class Pending:
     as those of large buckets, are recorded as vouched for: they are checked whatever their bits are.
 
     If the bits of all documents fit into memory, pairs that disagree in too many fields are not recorded. Otherwise all
-    pairs are recorded, and sorted by the blocks of both documents, so that the screen needs the bits of two blocks.
+    pairs are recorded, sorted by the blocks of both documents, so that two blocks of bits at a time are enough.
     """
 
     def __init__(self, collection: Collection) -> None:
