@@ -1,4 +1,4 @@
-"""The exact check of candidate pairs against a collection, chunk by chunk in threads, and the sets that it takes."""
+"""Check candidate pairs exactly, chunk by chunk in threads, and build the shingle sets that this needs."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, Documents, PaddedSets
 
 CHUNK_SHINGLES = 2_000_000
-"""Shingles held at a time for each thread, unless the budget has room for fewer: 16 MB of sets."""
+"""The most shingles held at a time for each thread, which are 16 MB of sets. A small budget allows fewer."""
 MOST_PAIRS = 1 << 20
-"""Pairs that are checked together, at most: 200 MB."""
+"""The most pairs that are checked together, which take 200 MB."""
 SHINGLE_BYTES = 20
-"""Memory for each of them: the text, the set, the table in which it is built."""
+"""Memory for each shingle held: its text, its set, and the table in which the set is built."""
 FEW = 1 << 17
-"""Shingles of documents whose pairs are checked in the calling thread: starting others would take longer."""
+"""Fewer shingles than this are checked in the calling thread, because starting other threads would take longer."""
 COMPARED_BYTES = 64
-"""Memory for each byte of the two longest documents while shingles themselves are compared."""
+"""Memory for each byte of the two longest documents while the shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
 TEXTS_PART = 0.1
-"""The share of the memory for data of texts that are read together: a text takes an eighth of its set."""
+"""The share of the memory for data that texts read together may take: a text takes an eighth of its set."""
 MOST_TEXTS = 24 << 20
-"""The most bytes of texts that are read together, whatever the limit is."""
+"""The most bytes of texts that are read together, whatever the memory limit is."""
 MOST_SPOOLED = 128 << 20
-"""And where columns of the collection are on disk: most of them are passed over each time."""
+"""The same limit if the columns of the collection are on disk: each load then reads through most of a column."""
 FEW_TEXTS = 1 << 12
-"""Texts that the calling thread asks for by itself."""
+"""Fewer texts than this are loaded by the calling thread alone."""
 PIECES = 4
-"""Of a chunk, for each thread: they end at about the same time then."""
+"""The pieces of a chunk for each thread: several, so that all threads finish at about the same time."""
 PAIR_BYTES = 200
-"""Memory for each pair that is being checked, beside the texts."""
+"""Memory for each pair that is being checked, in addition to the texts."""
 
 
 def pairs_at_once(space: Space) -> int:
-    """Pairs that the memory has room for while they are checked."""
+    """Return the number of pairs that fit into memory while they are checked."""
     return min(MOST_PAIRS, max(1_000, space.room(0.15) // PAIR_BYTES))
 
 
@@ -64,14 +64,14 @@ class TooLargeError(Exception):
 
 
 class Buffers:
-    """Arrays that threads use one after the other: fresh pages of memory cost more than filling them."""
+    """Arrays that threads reuse one after the other, because fresh pages of memory cost more than filling them."""
 
     def __init__(self, dtype: DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
         self._spare: list[NDArray[Any]] = []
 
     def take(self, size: int, *, fresh: int) -> NDArray[Any]:
-        """An array of at least ``size`` values; one that has to be made has at least ``fresh``."""
+        """Return an array of at least ``size`` values. A new array has at least ``fresh`` values."""
         with suppress(IndexError):
             buffer = self._spare.pop()
             if buffer.size >= size:
@@ -79,11 +79,11 @@ class Buffers:
         return np.empty(max(size, fresh), dtype=self._dtype)
 
     def give_back(self, buffer: NDArray[Any]) -> None:
-        """Let the next ``take`` have it; nobody may look at it any more."""
+        """Return an array for the next ``take``. The caller must not use it afterwards."""
         self._spare.append(buffer)
 
     def clear(self) -> None:
-        """Give up the memory of those that are not in use."""
+        """Release the arrays that are not in use."""
         self._spare.clear()
 
 
@@ -91,9 +91,9 @@ class Buffers:
 def built_sets(
     collection: Collection, rows: I64, counts: I64, hasher: Hasher, buffers: Buffers, *, fresh: int
 ) -> Iterator[PaddedSets]:
-    """Sets of rising ``rows``, in a buffer for as long as the block lasts.
+    """Build the sets of sorted ``rows``, in a buffer that is valid inside the ``with`` block.
 
-    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them.
+    ``counts`` are the shingles of each row, with repeats. A new buffer has room for at least ``fresh`` shingles.
     """
     starts = starts_of(counts)
     sizes = np.empty(rows.size, dtype=np.int64)
@@ -106,10 +106,10 @@ def built_sets(
 
 
 class _Loaded:
-    """The texts of rising rows, all of them at hand."""
+    """The texts of sorted rows, all of them in memory."""
 
     def __init__(self, parts: Parts, rows: I64, *, threads: int) -> None:
-        """Ask for them, a run of rows in each thread."""
+        """Load the texts, one range of ``rows`` in each thread."""
         self._rows = rows
         self._blocks: list[tuple[Documents, I64, int, int]] = []
         step = max(1, -(-rows.size // threads))
@@ -119,7 +119,7 @@ class _Loaded:
             self._blocks += [(block, local, run.start + at.start, run.start + at.stop) for block, local, at in found]
 
     def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some of them, as ``Texts.parts`` gives them."""
+        """Yield the texts of some of the rows, in the form of ``Texts.parts``."""
         places = np.searchsorted(self._rows, rows)
         ends = np.searchsorted(places, [stop for *_, stop in self._blocks]).tolist()
         for (documents, local, start, _), begin, end in zip(self._blocks, [0, *ends[:-1]], ends, strict=True):
@@ -128,11 +128,11 @@ class _Loaded:
 
 
 class Checker:
-    """Knows a collection's texts and gives the exact similarity of pairs of its rows.
+    """Computes the exact similarity of pairs of a collection's rows from their texts.
 
-    Shingles are compared by hashes of a private key, so that no texts can be written for which they lie: two shingles
-    that differ share a hash with a probability of about 2**-64, whoever wrote them. ``Spec.verify`` "text" leaves
-    nothing to chance: the shingles of each pair that is given are compared themselves.
+    Shingles are compared by hashes with a private key, so texts cannot be crafted to collide: any two different
+    shingles share a hash with a probability of about 2**-64. ``Spec.verify`` "text" leaves nothing to chance: the
+    shingles themselves are compared for each pair that reaches the threshold.
     """
 
     def __init__(self, collection: Collection, *, threads: int) -> None:
@@ -141,21 +141,20 @@ class Checker:
         self.threads = threads
         self.checked = 0
         self.rejected: PairStore | None = None
-        """Pairs that were held against a threshold and are below it, if someone will ask for them."""
+        """The checked pairs that are below the threshold, or None if the caller does not need them."""
         self._is_containment = collection.spec.measure == CONTAINMENT
         self._chunk = self._chunk_now()
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
-        """Held while texts are compared that have more than the share of a thread."""
+        """A lock for comparing texts that take more than the memory share of one thread."""
 
     def __call__(
         self, left: I64, right: I64, threshold: float, *, parts: Parts | None = None, observer: Observer | None = None
     ) -> F64:
-        """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
+        """Return the exact similarity of each pair by the measure of the spec, or -1 if it is below the threshold.
 
-        ``parts`` gives the texts if they lie elsewhere in a better order. The result does not depend on it, nor on
-        threads or chunks. ``checked`` counts the pairs that are held against a threshold, but not those of
-        which only the similarity is asked for (a threshold of 0).
+        ``parts`` yields the texts if a copy of them is in a better order. The result does not depend on ``parts``,
+        threads or chunks. ``checked`` counts the pairs, unless the threshold is 0, which asks for the similarity only.
         """
         similarity = np.full(left.size, -1.0)
         step = pairs_at_once(self.collection.space)
@@ -173,16 +172,16 @@ class Checker:
         return similarity
 
     def _chunk_now(self) -> int:
-        """Return the shingles of documents that are checked together."""
+        """Return the number of shingles whose documents are checked together."""
         return min(CHUNK_SHINGLES * self.threads, self.collection.space.room(0.25) // SHINGLE_BYTES)
 
     def flush(self) -> None:
-        """Let nothing be in memory only, before a checkpoint."""
+        """Write the rejected pairs in memory to files, if there is a workdir. A checkpoint needs this first."""
         if self.rejected is not None:
             self.rejected.flush()
 
     def drop_buffers(self) -> None:
-        """Give up the memory that is kept for the next chunk."""
+        """Release the memory that is kept for the next chunk."""
         self._buffers.clear()
 
     def _checked(self, left: I64, right: I64, threshold: float, parts: Parts) -> Iterator[tuple[Chunk, F64]]:
@@ -192,10 +191,10 @@ class Checker:
             loaded = _Loaded(parts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
             for chunk in chunks:
                 yield chunk, self._check_chunk(chunk, loaded, threshold)
-            del loaded  # before the next are read
+            del loaded  # release the texts before the next ones are read
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
-        """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""
+        """Yield chunks whose texts fit into memory together, so that these are read at once, in input order."""
         most = MOST_SPOOLED if self.collection.is_spooled else MOST_TEXTS
         room = min(most, self.collection.space.room(TEXTS_PART))
         held: list[Chunk] = []
@@ -216,7 +215,7 @@ class Checker:
         need = SHINGLE_BYTES * total + TABLE_BYTES * int(chunk.counts.max(initial=0))
         if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
             raise TooLargeError(chunk.docs[np.argsort(chunk.counts)[-2:]], need)
-        # of one pair that is larger than a chunk, a set after the other: each takes a table of its own
+        # the two sets of a pair larger than a chunk are built one after the other, because each needs its own table
         threads = self.threads if FEW <= total <= self._chunk else 1
         starts, sizes = starts_of(chunk.counts), np.empty(chunk.docs.size, dtype=np.int64)
         hashes = self._buffers.take(total, fresh=min(self._chunk, 4 * total))
@@ -249,7 +248,7 @@ class Checker:
     def _compare_shingles(
         self, chunk: Chunk, left: I64, right: I64, texts: _Loaded, similarity: F64, threshold: float
     ) -> None:
-        """Hold pairs of a chunk that reach the threshold against their texts."""
+        """Check pairs that reach the threshold again, by the shingles themselves, and correct their ``similarity``."""
         near = np.flatnonzero(similarity >= 0)
         used, place = np.unique(np.concatenate((left[near], right[near])), return_inverse=True)
         rows, lengths = chunk.docs[used], np.sort(chunk.lengths[used])

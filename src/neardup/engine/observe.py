@@ -1,4 +1,4 @@
-"""Who is told how far a run is, and the stages of a run: each is timed, and gives back its memory at the end."""
+"""Report the progress of a run, and run its stages: each stage is timed, and its memory is released at the end."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from neardup.engine.space import Space
 
 
 class Observer(Protocol):
-    """Told about stages as they pass. Called from one thread."""
+    """Receives progress updates for the stages of a run, all from one thread."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins; ``total`` units of work when known. Without a ``unit`` only their share is to be shown."""
+        """Begin a stage of ``total`` units of work, if known. With an empty ``unit``, show only the share done."""
 
     def advance(self, amount: int) -> None:
-        """So many more units of the stage are done."""
+        """Add ``amount`` finished units of work to the stage."""
 
     def note(self, message: str) -> None:
-        """One line for the user."""
+        """Show the user one line of text."""
 
 
 class Silent:
-    """An observer that says nothing."""
+    """An observer that ignores all updates."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None: ...
 
@@ -37,15 +37,15 @@ class Stages:
     """The stages of a run, one after the other."""
 
     def __init__(self, space: Space, observer: Observer) -> None:
-        """None has begun yet; after each the memory of ``space`` is released."""
+        """Prepare to run stages. After each, the unused memory of ``space`` is released."""
         self.seconds: dict[str, float] = {}
-        """Wall time of each stage that has ended; a stage that came twice has the sum."""
+        """The wall time of each stage that has ended. A stage that ran twice has the sum."""
         self.observer = observer
         self._space = space
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str | None = None) -> Iterator[None]:
-        """Work on a stage inside of this; without a ``unit`` of work the observer is not told of it."""
+        """Time the ``with`` block as a stage. The observer sees the stage only if a ``unit`` is given."""
         if unit is not None:
             self.observer.stage(name, total, unit)
         begin = time.perf_counter()

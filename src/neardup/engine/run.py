@@ -1,9 +1,9 @@
-"""A whole run: batches in, verified pairs of rows, then clusters.
+"""Run a search from start to finish: read batches, verify pairs of rows, then cluster them.
 
-gather ── collect ── find_copies                                  a collection whose copies are known
+gather ── collect ── find_copies                                  a collection with its exact copies grouped
 search ── gather ──┬── find_candidates ── check                   verified pairs of representatives
-                   ├── ExactJoin                                  the same by the exact join
-                   └── ContainmentJoin                            documents that are part of others
+                   ├── ExactJoin                                  the same pairs, by the exact join
+                   └── ContainmentJoin                            documents contained in other documents
 overlap ── gather ── find_overlaps                                documents that overlap with protected ones
 find ── search ── link_rows ── expand_pairs, expand_clusters      pairs and clusters of all rows
 """
@@ -33,14 +33,14 @@ from neardup.params import CONTAINMENT, NO_CROWD, Overlap, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch, Mask, Origin
 
-if TYPE_CHECKING:  # the joins are loaded by the runs that need them
+if TYPE_CHECKING:  # each join is imported only by the runs that use it
     from neardup.engine.joins.common import JoinWork
     from neardup.engine.joins.containment import Sizes
     from neardup.engine.joins.overlap import Overlaps
 
 
 def _join_of(measure: str) -> type[JoinWork]:
-    """The join of a measure, loaded for it; overlap is held against protected documents only, by ``find_overlaps``."""
+    """Import and return the join class of a measure. Overlap has no such class: see ``find_overlaps``."""
     if measure == CONTAINMENT:
         from neardup.engine.joins.containment import ContainmentJoin
 
@@ -62,10 +62,10 @@ def gather(
     reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None = None,
     keep_written: bool = False,
 ) -> Gathered:
-    """Read a collection and find its exact copies. The answer does not depend on ``threads``, nor on ``space``.
+    """Read a collection and group its exact copies. The result does not depend on ``threads`` or ``space``.
 
-    ``tasks`` are readers' work, in order, called in threads; ``total_bytes`` is the size of the input when known;
-    ``names`` takes note of each batch in order; ``reopened`` and ``keep_written`` are as for ``collect``.
+    Each of ``tasks`` reads one batch and may run in any thread; ``names`` receives the batches in order.
+    ``total_bytes`` is the input size, if known. ``reopened`` and ``keep_written`` are passed on to ``collect``.
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
@@ -97,7 +97,7 @@ def gather(
 
 
 def with_pairing(gathered: Gathered, pairing: Pairing) -> Gathered:
-    """The same collection, in which only some documents may form pairs; no crowd may stand for its pairs there."""
+    """Return the collection limited to the pairs that ``pairing`` allows, without grouping its exact copies."""
     assert gathered.collection.spec.crowd == NO_CROWD, "the leader of a crowd may not form the pairs of its members"
     copies = gathered.copies.apart()
     return replace(gathered, copies=copies, weight=copies.weight, pairing=pairing)
@@ -106,8 +106,8 @@ def with_pairing(gathered: Gathered, pairing: Pairing) -> Gathered:
 def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool = False) -> SearchState:
     """Find the verified pairs of a collection.
 
-    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins. ``keep_keys``: the
-    buckets will be asked for once more, and so will the pairs that the check rejects.
+    With ``split_row``, the rows from there on are a second collection, and only pairs across the two are found. Only
+    joins support this. With ``keep_keys``, the band keys and the pairs that the check rejects are kept for later use.
     """
     spec, rejected = gathered.collection.spec, None
     if spec.exact:
@@ -124,7 +124,7 @@ def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool 
 
 
 def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[SearchState, Overlaps]:
-    """Find the documents that overlap with protected ones (bool[n], by row), and the pairs that they make with them."""
+    """Find the documents that overlap with protected ones, and the pairs they form. ``is_protected`` is bool[n]."""
     from neardup.engine.joins.overlap import find_overlaps
 
     with gathered.stages.stage("overlap"):
@@ -134,7 +134,7 @@ def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[Sear
             observer=gathered.stages.observer,
         )
     pairs = PairStore("overlapping", len(gathered.collection), gathered.space, part=0.15)
-    others = found.protected != found.rows  # not a protected copy of the document itself
+    others = found.protected != found.rows  # a document and its own protected copy are not a pair
     pairs.add(found.rows[others], found.protected[others], found.share[others])
     gathered.tally.candidates, gathered.tally.checked = found.candidates, found.checked
     nobody = np.full(len(gathered.collection), -1, dtype=np.int32)
@@ -142,7 +142,7 @@ def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[Sear
 
 
 def _joined(gathered: Gathered, split_row: int | None) -> tuple[PairStore, I32]:
-    """Verified pairs by the join of the measure, and the leader of each row's crowd."""
+    """Return the verified pairs that the measure's join finds, and the leader of each row's crowd, or -1."""
     collection, spec, tally = gathered.collection, gathered.collection.spec, gathered.tally
     with gathered.stages.stage("join"):
         rows = np.flatnonzero(gathered.weight)
@@ -166,10 +166,10 @@ def _joined(gathered: Gathered, split_row: int | None) -> tuple[PairStore, I32]:
 
 
 def _confirmed(joined: PairStore, collection: Collection, check: Checker, pairing: Pairing | None) -> PairStore:
-    """What a join found and may form a pair, with similarities as the check has them.
+    """Keep the joined pairs that the pairing allows and the check confirms, with the check's similarities.
 
-    A join goes by hashes of a public key, since what it has met of a collection must be the same tomorrow, and texts
-    can be made for which such hashes lie.
+    A join hashes with a public key, because every run must meet the same candidates. Texts can be crafted to collide
+    under a public key, so no pair is reported without a check.
     """
     space = collection.space
     pairs = PairStore("confirmed", len(collection), space, part=0.15, is_lasting=True)
@@ -190,7 +190,7 @@ def _confirmed(joined: PairStore, collection: Collection, check: Checker, pairin
 
 
 def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
-    """Verified pairs by banding, and the leader of each row's crowd."""
+    """Return the verified pairs that banding finds, and the leader of each row's crowd, or -1."""
     collection, check, tally, stages = gathered.collection, gathered.check, gathered.tally, gathered.stages
     observer = stages.observer
     with stages.stage("candidates", collection.spec.bands.bands, "bands"):
@@ -209,9 +209,9 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
 def _verified(
     candidates: BandCandidates, collection: Collection, check: Checker, observer: Observer, pairing: Pairing | None
 ) -> PairStore:
-    """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
+    """Check the candidate pairs, and return those that reach the threshold and the pairs of members and leaders."""
     spec, space, n = collection.spec, collection.space, len(collection)
-    # beside documents in memory there is room for half of what there is beside those in files
+    # documents held in memory leave half as much room for pairs as documents in files
     pairs = PairStore("verified", n, space, part=0.15 if collection.is_spooled else 0.075)
     pending, crowd = candidates.pending, candidates.crowds.crowd
     check.checked = space.state.get("checked", check.checked)
@@ -248,9 +248,9 @@ def _verified(
 
 
 def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection: Collection, check: Check) -> None:
-    """Where ``leaders`` of two crowds turned out to be near, the second one's members must be able to follow the first.
+    """Pair the second crowd's members with the first crowd's leader, for each pair of similar ``leaders``.
 
-    ``crowd`` is int32[n], the leader of each row's crowd or -1.
+    If the second leader is removed, its members still have a keeper. ``crowd`` is int32[n]: each row's leader, or -1.
     """
     held: list[tuple[I64, I64]] = []
 
@@ -272,7 +272,7 @@ def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection:
 
 
 def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, int]]:
-    """Pairs of crowd leaders, the one that would keep first."""
+    """Yield the pairs of crowd leaders, the preferred keeper first."""
     for piece in leaders.pieces():
         for pair in np.column_stack((piece.left, piece.right)):
             first, second = content_order(collection, pair).tolist()
@@ -280,8 +280,8 @@ def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, 
 
 
 def keeping_order(found: SearchState) -> I64:
-    """Representatives that have pairs in the order in which they may keep: leaders of crowds and references first, then
-    by content."""
+    """Return the representatives that have pairs, the preferred keepers first: crowd leaders and references, then the
+    others, both sorted by content."""
     involved = found.pairs.involved()
     found.need_memory(involved)
     order = content_order(found.collection, involved)
@@ -293,10 +293,10 @@ def keeping_order(found: SearchState) -> I64:
 
 
 def link_rows(found: SearchState, rule: str) -> Links:
-    """Clusters of representatives by ``star`` or ``connected``.
+    """Cluster the representatives by ``rule``: ``star`` or ``connected``.
 
-    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only. A member and
-    a keeper that may form no pair have the similarity NaN.
+    Keepers are chosen in content order, crowd leaders first, because a crowd's members have no other pairs. If the
+    pairing does not let a member form a pair with its keeper, their similarity is NaN.
     """
     order = keeping_order(found)
     check = found.check if found.pairing is None else found.pairing.restricted(found.check)
@@ -304,9 +304,9 @@ def link_rows(found: SearchState, rule: str) -> Links:
 
 
 def find(found: SearchState, *, rule: str) -> FoundRows:
-    """Clusters of representatives by ``star`` or ``connected``, then the pairs and clusters of all rows.
+    """Cluster the representatives by ``rule``, ``star`` or ``connected``, then list the pairs and clusters of all rows.
 
-    Between two collections there are pairs only, no clusters.
+    A search across two collections gives pairs only, not clusters.
     """
     copies, crowd, spec, space = found.copies, found.crowd, found.collection.spec, found.space
     stages, leads = found.stages, found.leads
@@ -338,7 +338,7 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
 
 
 def _sizes(found: SearchState, pairs: PairStore) -> Sizes | None:
-    """Sizes of the sets of the rows that have pairs, where they are asked for."""
+    """Return the set sizes of the rows that have pairs, or None if the measure is not containment."""
     if found.collection.spec.measure != CONTAINMENT:
         return None
     from neardup.engine.joins.containment import sizes_of

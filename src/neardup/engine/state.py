@@ -1,4 +1,4 @@
-"""What a run knows as it goes on: the collection that was gathered, its verified pairs, the rows that were found."""
+"""The results of each step of a run: the gathered collection, its verified pairs, and the pairs of all rows."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
     from neardup.engine.joins.containment import Sizes
 
 PAIRED_BYTES = 110
-"""Memory for each document that has a pair or a copy, beside DOCUMENT_BYTES, while clusters are made."""
+"""Memory for each document that has a pair or a copy while clusters are made, in addition to DOCUMENT_BYTES."""
 CROWD_BYTES = 8
-"""Of DOCUMENT_BYTES, those that are needed only if there are crowds."""
+"""The part of DOCUMENT_BYTES that is needed only if there are crowds."""
 
 
 @dataclass(slots=True)
 class RunTally:
-    """What a run counted."""
+    """The counts and times of a run."""
 
     documents: int = 0
     read_bytes: int = 0
     empty: int = 0
     short: int = 0
     exact_copies: int = 0
-    """Documents whose normalised text an earlier document has."""
+    """The number of documents with the same normalised text as an earlier document."""
     candidates: int = 0
     checked: int = 0
     overfull: int = 0
     threads: int = 1
-    """That worked at a time; fewer than wanted where memory is short."""
+    """The number of threads used: fewer than requested if memory is short."""
     seconds: dict[str, float] = field(default_factory=dict)
     exchanged: dict[str, int] = field(default_factory=dict)
-    """Bytes that tasks of a cluster sent to each other, by stage."""
+    """The bytes that tasks of a Spark cluster sent to each other, by stage."""
 
 
 @dataclass(slots=True)
 class Gathered:
-    """A collection that was read, its copies known: what pairs are looked for in, and with what."""
+    """A collection with its exact copies grouped, and the tools to search it for pairs."""
 
     collection: Collection
     copies: Copies
     weight: I32
-    """int32[n]: documents that each representative counts for."""
+    """int32[n]: the number of documents that each representative counts for."""
     check: Checker
     tally: RunTally
     stages: Stages
     names: RowNames
     pairing: Pairing | None = field(default=None, kw_only=True)
-    """Which documents may form pairs; None: any two. Where it is given no copies are put together."""
+    """The pairs that documents may form, or None if any two may. With a pairing, exact copies are not grouped."""
 
     @property
     def space(self) -> Space:
-        """Memory budget and workdir."""
+        """The memory budget and the workdir."""
         return self.collection.space
 
 
@@ -76,20 +76,20 @@ class SearchState(Gathered):
     pairs: PairStore
     """Verified pairs of representatives."""
     crowd: I32
-    """int32[n]: the leader of each row's crowd or -1; a leader is its own."""
+    """int32[n]: the leader of each row's crowd, or -1. A leader leads itself."""
     split_row: int | None = None
-    """First row of the collection that the others are held against; None: all are compared with all."""
+    """The first row of a second collection, if only pairs across the two are wanted. None: any two may be a pair."""
     rejected: PairStore | None = None
-    """Pairs that the exact check found to be below the threshold, of a search with bands that keeps its keys."""
+    """The checked pairs that are below the threshold, for a search with bands that keeps its keys."""
 
     @classmethod
     def of(cls, gathered: Gathered, pairs: PairStore, crowd: I32, split_row: int | None = None) -> SearchState:
-        """What was gathered, and what was found in it."""
+        """Combine a gathered collection with the pairs and crowds found in it."""
         known = {each.name: getattr(gathered, each.name) for each in fields(gathered)}
         return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
 
     def need_memory(self, involved: I64) -> None:
-        """Raise unless there is memory for what must be held of all documents; ``involved`` are those with a pair."""
+        """Raise InputError unless the data of all documents fits into memory. ``involved`` are the rows with a pair."""
         copies = self.copies
         alone = copies.several[~np.isin(copies.several, involved, assume_unique=True)]
         paired = sum(int(copies.weight[rows].sum(dtype=np.int64)) for rows in (involved, alone))
@@ -100,29 +100,29 @@ class SearchState(Gathered):
 
     @property
     def leads(self) -> I64:
-        """Leaders of crowds, rising."""
+        """The leaders of crowds, sorted."""
         at = np.flatnonzero(self.crowd >= 0)
         leads: I64 = at[self.crowd[at] == at]
         return leads
 
     def listed_leaders(self) -> ListedLeaders:
-        """By which of its copies each leader of a crowd is listed."""
+        """Choose the row by which each crowd leader is listed, from its exact copies."""
         return ListedLeaders(self.leads, self.copies, self.names.first_of)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """Pairs and clusters of all rows."""
+    """The pairs and clusters of all rows."""
 
     pairs: PairStore
     members: Members
     crowd_leaders: I64
     crowd_documents: I64
-    """Documents of each crowd, leader included."""
+    """The number of documents in each crowd, leader included."""
     tally: RunTally
     sizes: Sizes | None = None
-    """Of the rows that have pairs, where the measure is containment: they say which one is part of the other."""
+    """The set sizes of rows that have pairs, for containment only: the smaller document is part of the larger one."""
     texts: WrittenTexts | None = None
-    """Of all rows, where they are kept."""
+    """The texts of all rows as they were written, or None if they are not kept."""
     prints: Column | None = None
-    """uint64[n, 2]: of the normalised text of each row, by which a text that is read again is known to be the same."""
+    """uint64[n, 2]: a hash of each row's normalised text, by which a reread text is known to be unchanged."""

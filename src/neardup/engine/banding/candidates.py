@@ -1,7 +1,7 @@
-"""Candidate pairs of a collection: the bands in threads, hot buckets apart.
+"""Find the candidate pairs of a collection: group the bands in threads, and handle hot buckets separately.
 
 The pairs of small buckets are screened by a few bits of each signature, which are kept for every document. In larger
-buckets whole signatures are compared, which are made again for their members.
+buckets whole signatures are compared, which are computed again for the members.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from neardup.stages.screen import SMALL, near_pairs
 from neardup.types import I32, I64
 
 ROW_BYTES = 16
-"""Memory for each row that is being grouped."""
+"""Memory for each row while a band is grouped."""
 
 
 @dataclass(slots=True)
 class BandCandidates:
-    """What banding found."""
+    """The candidate pairs and the crowds that banding found."""
 
     pending: Pending
     """Pairs of representatives, left < right."""
     crowds: Crowds
     met: int
-    """Candidate pairs that were met, those of small buckets in each band in which they meet."""
+    """The number of candidate pairs met. A pair counts once for each small bucket in which it meets."""
     overfull: int
-    """Documents in buckets that stayed too large; they were compared with leaders only."""
+    """The number of documents in buckets that stayed too large. They were compared with leaders only."""
 
 
 class BandWork:
-    """The bands of a collection, and what they gave before crowds are known; as an interrupted run left it."""
+    """The bands of a collection and the results before crowds are known, continued from an interrupted run if any."""
 
     def __init__(self, collection: Collection, weight: I32, *, threads: int, observer: Observer) -> None:
         self.collection, self.weight, self.threads, self.observer = collection, weight, threads, observer
         self.pending = Pending(collection)
         self.hot = Buckets("hot", collection)
         self.waiting = Buckets("waiting", collection)
-        """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd are passed over."""
+        """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd can be skipped."""
         state = collection.space.state.get("bands", {})
         self.done: int = state.get("done", 0)
-        """Bands finished."""
+        """The number of finished bands."""
         self.met: int = state.get("met", 0)
-        """Candidate pairs that were met in their small buckets."""
+        """The number of meetings in small buckets."""
 
     def group(self) -> None:
-        """Find the buckets of all bands, and write down the pairs of those that need not wait."""
+        """Find the buckets of all bands, and record the pairs of small buckets, which need not wait for the crowds."""
         collection, spec, space = self.collection, self.collection.spec, self.collection.space
         fit = max(1, space.budget.share(0.3) // (ROW_BYTES * self.threads))
         parts = min(band_stage.PARTS, -(-len(collection) // fit))
@@ -64,7 +64,7 @@ class BandWork:
             for band in range(self.done, spec.bands.bands):
                 if collection.key_counts is not None:
                     counts = collection.key_counts[band]
-                else:  # read by a run that was interrupted
+                else:  # the collection was read by an interrupted run
                     counts = band_stage.part_sizes(collection.key_blocks(band), self.weight)
                 for part in range(parts):
                     yield band, part, counts
@@ -99,7 +99,7 @@ class BandWork:
                 self.observer.advance(1)
 
     def hold_signatures(self) -> None:
-        """Make the signatures that every band asks for once, in bulk: those of the members of large buckets."""
+        """Mark the members of large buckets, and make their signatures in bulk, because every band needs them."""
         collection, space = self.collection, self.collection.space
         wanted = self.pending.is_large
         for buckets in (self.hot, self.waiting):
@@ -108,9 +108,9 @@ class BandWork:
         collection.values.hold(np.flatnonzero(wanted), threads=self.threads, most=space.budget.share(0.15))
 
     def pair_waiting(self, crowd: I32, hot: set[int]) -> int:
-        """Pair up the buckets that waited; returns the candidates met.
+        """Pair up the buckets that waited, and return the number of candidate pairs met.
 
-        ``crowd`` is int32[n]; in bands that have a ``hot`` bucket two rows of one number there need not be paired.
+        In bands of ``hot``, which have a hot bucket, pairs with the same number in ``crowd`` (int32[n]) are skipped.
         """
         collection = self.collection
         room = max(1024, collection.space.budget.share(0.1) // (self.threads * 4 * collection.spec.slots))
@@ -127,10 +127,9 @@ class BandWork:
 def find_candidates(
     collection: Collection, weight: I32, check: Checker, *, threads: int, observer: Observer
 ) -> BandCandidates:
-    """Run all bands; the answer does not depend on threads, nor on where the signatures are.
+    """Run all bands. The result does not depend on threads, or on whether signatures are held or computed again.
 
-    Memory: 16 bytes for each row of the bands that are being grouped; a band is grouped in parts, so that they fit the
-    budget.
+    Memory: 16 bytes for each row that is being grouped. A band is grouped in parts, so that they fit the budget.
     """
     bands = BandWork(collection, weight, threads=threads, observer=observer)
     bands.group()
@@ -138,7 +137,7 @@ def find_candidates(
 
 
 def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
-    """Deal with the buckets that were not paired up at once: crowds, hot buckets, those that wait."""
+    """Find the crowds, then pair up the hot buckets and the buckets that waited."""
     collection, weight, threads, pending = bands.collection, bands.weight, bands.threads, bands.pending
     space = collection.space
     bands.hold_signatures()

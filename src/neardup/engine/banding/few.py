@@ -1,14 +1,14 @@
-"""Documents of hot buckets that are too many to pair up, told apart by the shingles that few of them hold.
+"""Separate the documents of hot buckets by rare shingles, which few documents hold, if they are too many to pair up.
 
-    texts ── tally ──► how often each shingle was met
-    texts ── those that 2 to MOST of them hold ──► those that are not alone after all
-          ──► index, block after block ── what two share ──► pairs
+    texts ── tally ──► how often each shingle occurs, never too few
+    texts ── rare shingles, which 2 to MOST documents hold ── second count ──► those that are really shared
+          ──► index, block after block ── shingles that two documents share ──► pairs
 
-Documents of one boilerplate may be just below the threshold, each with each. What tells whether two of them are similar
-is what they share beside it: the overlap that they need, less the shingles that many hold. So no pair is missed, but of
-documents that could reach the threshold by the latter alone: these are named. The work is linear: a shingle that more
-documents hold than MOST is not looked at again. The tally has a limited number of cells, so that of many documents most
-shingles that seem to be shared are alone: those that are kept are counted again by themselves, and these are dropped.
+Documents with the same boilerplate may all be just below the threshold to each other. Two of them are similar only if
+they share as many rare shingles as their overlap needs beyond common ones. So no pair is missed, unless common shingles
+alone could make documents similar: these are returned. The work is linear, because a shingle that more than MOST
+documents hold is not used again. The tally has a limited number of cells, so with many documents most shingles that
+seem to be shared are not. A second count, of rare shingles only, finds these, and they are dropped.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from neardup.stages.shingle import Hasher
 from neardup.types import I64
 
 BLOCK_BYTES = 2 << 20
-"""Text that a thread passes over at a time."""
+"""Bytes of text that a thread reads at a time."""
 TOKEN_BYTES = 60
-"""Memory for each shingle that is kept while it is indexed."""
+"""Memory for each rare shingle while it is indexed."""
 MOST = 128
-"""Documents that hold a shingle, at most, for it to be kept, or as many as make a crowd: the more, the more steps."""
+"""The most documents that may hold a rare shingle, or ``spec.crowd`` if that is less. The work grows with it."""
 SAMPLE = 512
-"""Documents by which the number of pairs is predicted."""
+"""The number of documents from which the number of pairs is predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found beside the pairs."""
+    """Facts about a search by rare shingles, besides its pairs."""
 
     met: int
-    """Candidates."""
+    """The number of candidate pairs."""
     hidden: I64
-    """Rows that could be similar to others by shingles alone that many hold, and were not held against these."""
+    """The rows that common shingles alone could make similar to others. Such pairs were not looked for."""
     is_cut: bool
-    """Whether the pairs that share least were given up, because there were too many."""
+    """Whether the pairs that share the fewest shingles were dropped, because there were too many pairs."""
 
 
 def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int) -> Found:
-    """Candidate pairs among ``rows`` (rising) into ``pending``. The answer depends on neither threads nor memory.
+    """Add candidate pairs among ``rows`` (sorted) to ``pending``. The result depends on neither threads nor memory.
 
-    Memory: 64 MB at most to count in, a twentieth of the budget to count again in, a quarter for the index, 16 bytes a
-    row.
+    Memory: at most 64 MB for the tally, a twentieth of the budget for the second count, a quarter for the index, and
+    16 bytes a row.
     """
     spec = collection.spec
     hasher = Hasher(spec.shingle, spec.seed)
     pieces = [rows[part] for part in cut(collection.texts.lengths(rows), BLOCK_BYTES)]
     tally = sharing.Tally(sum(int(collection.counts.take(piece).sum()) for piece in pieces))
-    for piece in pieces:  # in one thread: all count in one table
+    for piece in pieces:  # in one thread, because all of them count in one table
         for documents, local, _ in collection.texts.parts(piece):
             tally.see(documents, local, hasher)
 
@@ -120,14 +120,14 @@ def _add(pairs: Iterator[tuple[I64, I64]], pending: Pending) -> int:
 
 
 def _sample(collection: Collection, rows: I64) -> I64:
-    """Some rows, rising, by their content."""
+    """Return at most SAMPLE rows, sorted, chosen by their content."""
     prints = collection.prints.take(rows)
     return np.sort(rows[np.lexsort((rows, prints[:, 1], prints[:, 0]))[:SAMPLE]])
 
 
 def _floor(pairs: I64, allowed: float) -> int:
-    """Fewest shingles that a pair shares, so that at most so many pairs do; ``pairs`` by the logarithm of what they
-    share."""
+    """Return the least power of two for which at most ``allowed`` pairs share that many shingles. ``pairs`` counts the
+    pairs by the binary logarithm of the number of shingles that they share."""
     bit = 0
     while bit < pairs.size - 1 and pairs[bit:].sum() > allowed:
         bit += 1

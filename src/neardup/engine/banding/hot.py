@@ -1,15 +1,15 @@
-"""Hot buckets: many documents in one bucket, dealt with by leaders instead of by all their pairs.
+"""Deal with hot buckets, which have too many documents to check all of their pairs.
 
-Crowds: members come in an order of their content (longest first, then by text hash), never of their rows. Each is
-compared by signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified
-documents than the limit stand for a *crowd*, which is listed as a star. No step is quadratic in a bucket.
+Crowds: the members of a bucket are sorted by content (longest first, then by text hash), never by row. Each is compared
+by signature with the leaders met so far, and checked exactly against the nearest leader. A leader with more verified
+documents than the limit stands for a *crowd*, whose members are listed with it only. No step is quadratic in a bucket.
 
-Pairs of members that do not stand in one crowd: a hot bucket is paired up whole where that is affordable: what its
-pairs cost to compare and to check is predicted from a sample of them, and all hot buckets together may cost so much for
-each document and no more. The members of the others wait until all buckets were looked at. Then they are told apart by
-the shingles that few of them hold, all together (``few``). Those that could be similar by shingles alone that many hold
-are joined exactly (``overfull``). No pair is missed, unless there are so many that listing them is out of the question:
-then such documents are compared with leaders only and counted, and nothing is promised for pairs among them.
+Pairs outside crowds: a hot bucket is paired up whole if that is affordable. A sample of its pairs predicts the cost of
+comparing and checking them, and all hot buckets together have a budget for each document. Members of other buckets
+wait until every bucket has been priced. Then they are separated, all together, by the shingles that few of them hold
+(``few``). Documents that common shingles alone could make similar are joined exactly (``overfull``). No pair is missed,
+unless there are too many to list. In that case these documents are compared with leaders only and counted as overfull,
+and no recall is promised for pairs among them.
 """
 
 from __future__ import annotations
@@ -32,46 +32,46 @@ from neardup.stages.bands import Leading
 from neardup.types import F64, I32, I64, Mask
 
 LEADERS = 256
-"""Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
+"""The most leaders of one hot bucket: a member costs at most this many signature comparisons."""
 KNOWN = LEADERS // 4
-"""Of them, at most so many that lead crowds elsewhere, and so many that lead some of its members already."""
+"""The most known leaders of each kind: leaders of crowds anywhere, and leaders of the bucket's own members."""
 MANY = 4096
-"""Members of a bucket from which on some are checked against their leader before all are ..."""
+"""If at least this many members have a leader to check, a sample of them is checked first."""
 TRIALS = 64
-"""... one of so many that as many members as make a crowd would have so many among them."""
+"""The number of members that the smallest crowd would have in that sample."""
 MEMBERS_AT_A_TIME = 1 << 15
-"""Members of a bucket whose signatures are looked at together."""
+"""Members of a bucket whose signatures are loaded together."""
 SAMPLE = 512
-"""Pairs of a bucket that are looked at to predict its cost."""
+"""The number of pairs by which the cost of a bucket is predicted."""
 COMPARE_NS = 10.0
-"""Rough cost of comparing two signatures."""
+"""Rough cost of comparing two signatures, in nanoseconds."""
 
 Check = Callable[[I64, I64, float], F64]
 
 
 @dataclass(frozen=True, slots=True)
 class Crowds:
-    """Which representatives stand in which crowd."""
+    """The crowds of a collection, in terms of representatives."""
 
     crowd: I32
-    """int32[n]: the row that leads the row's crowd, or -1."""
+    """int32[n]: the leader of each row's crowd, or -1."""
     stars: Column
-    """int64[m, 2]: member and leader of each verified star, in crowds or not."""
+    """int64[m, 2]: each verified pair of a member and its leader, whether in a crowd or not."""
     similarity: Column
-    """float64[m]: exact similarity of each star."""
+    """float64[m]: the exact similarity of each of these pairs."""
     asked: int
-    """Members that were checked against a leader."""
+    """The number of members that were checked against a leader."""
     apart: Mask
-    """bool[n]: rows that were told apart by the shingles that few hold. Of two of them every pair that could be similar
-    was met, so that no bucket of a band that has a hot one needs to be asked again."""
+    """bool[n]: the rows separated by rare shingles. Every two of them that could be similar have met, so other buckets
+    in a band with a hot bucket need not pair them up again."""
 
     @property
     def passed_over(self) -> I32:
-        """int32[n]: ``crowd``, and one more number for those told apart: two rows of one number need not be paired."""
+        """int32[n]: ``crowd``, with n for the rows in ``apart``. Two rows with the same number need not be paired."""
         return np.where(self.apart & (self.crowd < 0), np.int32(self.crowd.size), self.crowd)
 
     def joined(self) -> Iterator[tuple[I64, I64, F64]]:
-        """The members of crowds, the leader of each, and their exact similarity, some at a time."""
+        """Yield the members of crowds, the leader of each, and their exact similarity, some at a time."""
         for first, stars in self.stars.scan(ROWS_AT_A_TIME):
             similarity = self.similarity.slice(first, first + len(stars))
             kept = self.crowd[stars[:, 0]] == stars[:, 1]
@@ -79,12 +79,12 @@ class Crowds:
 
     @classmethod
     def none(cls, n: int) -> Crowds:
-        """No crowd among n rows."""
+        """Return a result without crowds, for n rows."""
         stars, similarity = MemoryColumn(np.int64, 2), MemoryColumn(np.float64)
         return cls(np.full(n, -1, dtype=np.int32), stars, similarity, 0, np.zeros(n, dtype=np.bool_))
 
     def keep(self, space: Space) -> None:
-        """Write down what ``restored`` needs, in a workdir."""
+        """Save the columns that ``restored`` needs, if a later run can resume from the workdir."""
         if space.is_lasting and len(self.stars):
             space.column("crowds", np.int32).append(self.crowd)
         if space.is_lasting and self.apart.any():
@@ -92,7 +92,7 @@ class Crowds:
 
     @classmethod
     def restored(cls, collection: Collection) -> Crowds:
-        """The crowds that an interrupted run had found."""
+        """Load the crowds that an interrupted run found."""
         space, n = collection.space, len(collection)
         found = cls.none(n)
         apart = space.column("told-apart", np.uint8)
@@ -110,10 +110,10 @@ def _columns(space: Space) -> tuple[Column, Column]:
 
 
 def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check) -> Crowds:
-    """Leaders and verified members of the hot buckets, band after band.
+    """Find the leaders and the verified members of the hot buckets, band after band.
 
-    ``weight`` is int32[n], documents that each row stands for. Memory: 12 bytes a row, and 60 for each member of the
-    largest bucket.
+    ``weight`` is int32[n], the number of documents that each row stands for. Memory: 12 bytes a row, and 60 for each
+    member of the largest bucket.
     """
     spec = collection.spec
     leader = np.full(len(collection), -1, dtype=np.int32)
@@ -149,10 +149,10 @@ def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check)
 
 
 def _checked(rows: I64, wanted: I64, check: Check, spec: Spec) -> tuple[I64, I64, F64]:
-    """Members that were checked, the leader of each, and their exact similarity or -1.
+    """Check members against leaders, and return the checked members, their leaders, and the exact similarity or -1.
 
-    Of many only some are where none of these is near its leader: then the bucket holds no good part of a crowd, but for
-    one case in millions. ``rows`` come in an order of their content.
+    If there are many, a sample is checked first. If no member of it is near its leader, the rest is not checked: the
+    bucket then holds no large part of a crowd, except in one case in millions. ``rows`` are sorted by content.
     """
 
     def similarity(some: slice | Mask) -> F64:
@@ -174,9 +174,9 @@ def _checked(rows: I64, wanted: I64, check: Check, spec: Spec) -> tuple[I64, I64
 
 
 def nearest_leaders(members: I64, collection: Collection, known: I64) -> tuple[I64, I64]:
-    """Members of a hot bucket that agree with a leader well enough to be checked, and the nearest leader of each.
+    """Return the members that agree with a leader well enough to be checked, and the nearest leader of each.
 
-    ``members`` have no leader, and come in any order; ``known`` lead already, in this bucket or elsewhere.
+    ``members`` of a hot bucket have no leader, and may be in any order. ``known`` rows lead already, here or elsewhere.
     """
     ordered = content_order(collection, members)
     leading = Leading(known, collection.values.take(known), most=LEADERS, min_matches=collection.spec.min_matches)
@@ -190,9 +190,9 @@ def nearest_leaders(members: I64, collection: Collection, known: I64) -> tuple[I
 
 
 def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], collection: Collection) -> I64:
-    """Rows that may lead in a bucket before any of its members: the ``large`` crowds anywhere, then its own leaders.
+    """Return the rows that lead in a bucket from the start: leaders of ``large`` crowds anywhere, then its own leaders.
 
-    Documents of one boilerplate meet in every band in other buckets; without the first each band would have a leader.
+    Documents with the same boilerplate share another bucket in each band: without ``large``, each would add a leader.
     """
     crowds = np.array(large, dtype=np.int64)
     own = distinct(leader[members[leader[members] >= 0]]).astype(np.int64)
@@ -203,10 +203,10 @@ def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], colle
 def pair_hot_buckets(
     hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, check: Checker, *, threads: int
 ) -> tuple[int, int]:
-    """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
+    """Add the candidate pairs of hot buckets that are not inside a crowd to ``pending``, with buckets in threads.
 
-    Returns the candidates met, and the number of overfull documents. Updates ``crowds``: the documents that were told
-    apart, and crowds of documents with the same boilerplate.
+    Returns the number of candidate pairs met and the number of overfull documents. Updates ``crowds`` with the
+    documents separated by rare shingles, and with crowds of documents that share boilerplate.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
     waiting: list[tuple[int, I64]] = []
@@ -220,7 +220,7 @@ def pair_hot_buckets(
 def _tell_apart(
     waiting: list[tuple[int, I64]], work: _Work, crowds: Crowds, check: Checker, *, threads: int
 ) -> tuple[int, I64]:
-    """Find the pairs of buckets that cannot be paired up whole; return the candidates met, and the overfull rows."""
+    """Find the pairs of buckets too costly to pair up whole. Returns the number of pairs met and the overfull rows."""
     # imported here, because hardly any collection has such buckets
     from neardup.engine.banding import few
     from neardup.engine.banding.overfull import OverfullJoin
@@ -251,9 +251,9 @@ def _tell_apart(
 
 
 def _jobs(hot: Buckets, work: _Work, waiting: list[tuple[int, I64]]) -> Iterator[tuple[int, I64]]:
-    """(band, members) of each hot bucket that is paired up whole, the smallest first, within the budget.
+    """Yield (band, members) of each hot bucket to pair up whole, the smallest first, within the budget.
 
-    The others come into ``waiting``.
+    The other buckets are added to ``waiting``.
     """
     spent = np.zeros(len(work.collection), dtype=np.float32)
     for bucket in sorted(hot.marked, key=lambda each: (each.size, each.band, each.mark)):
@@ -276,12 +276,12 @@ class _Work:
     pending: Pending
 
     def whole(self, band: int, members: I64) -> int:
-        """Pair up one hot bucket; returns candidates met."""
+        """Pair up one hot bucket, and return the number of candidate pairs met."""
         by_crowd = members[np.lexsort((members, self.crowd[members]))]
         return self._pair_up(by_crowd, np.array([0, members.size]), band)
 
     def price(self, band: int, members: I64) -> float:
-        """Nanoseconds for each member that pairing them up would cost, by a sample of pairs that content chooses."""
+        """Predict the cost of pairing up a bucket, in nanoseconds a member, by a sample of pairs chosen by content."""
         m = members.size
         spec = self.collection.spec
         _, sizes = np.unique(self.crowd[members[self.crowd[members] >= 0]], return_counts=True)
@@ -295,7 +295,7 @@ class _Work:
         same = self.collection.values.take(a) == self.collection.values.take(b)
         bands = same[:, : spec.bands.slots].reshape(SAMPLE, spec.bands.bands, spec.bands.rows)
         passes = np.count_nonzero(same, axis=1) >= spec.min_matches
-        passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
+        passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # pairs that an earlier band has met
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
         count = self.collection.counts.take
         shingles = sum(count(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME))
@@ -306,7 +306,7 @@ class _Work:
         return self.pending.add_all(pairs)
 
     def led(self, members: I64) -> int:
-        """Pair up each member with the nearest leader of its bucket; returns candidates met."""
+        """Pair each member with the nearest leader of its bucket, and return the number of candidate pairs met."""
         rows, wanted = nearest_leaders(members, self.collection, np.empty(0, dtype=np.int64))
         self.pending.add(np.minimum(rows, wanted), np.maximum(rows, wanted))
         return rows.size

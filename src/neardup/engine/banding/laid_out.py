@@ -1,10 +1,10 @@
-"""Candidate pairs in the order in which they are checked, so that each text is read once.
+"""Put the candidate pairs into the order in which they are checked, so that each text is read once.
 
-    pending ── components ──► blocks of documents ──┬── pairs sorted by the blocks of both
-                                                    └── texts ──► read again in the order of the input, laid by block
+    pending ── components ──► blocks of documents ──┬── pairs, sorted by the blocks of both documents
+                                                    └── texts, reread in input order and written by block
 
-The screen leaves few pairs between documents that have little in common, so that components of the candidate graph are
-small. Those of one block are checked together. A component that is larger than a block is cut into several.
+The screen leaves few pairs between documents that have little in common, so the components of the candidate graph are
+small. The components of a block are checked together. A component larger than a block is split over several blocks.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from neardup.stages.cluster import Components
 from neardup.types import I32, I64
 
 BLOCK_PART = 0.15
-"""The share of the memory for data that the sets of a block may take in all threads ..."""
+"""The share of the memory for data that sets may take, with one block in each thread."""
 SHINGLE_BYTES = 20
-"""... of so many bytes a shingle, with text and table."""
+"""Memory for each shingle of a block, including its text and the table in which its set is built."""
 
 
 class LaidOut:
-    """The candidate pairs of a run, each once, with what is needed to check them."""
+    """The candidate pairs of a run, each once, and the texts to check them by."""
 
     def __init__(self, pending: Pending, crowd: I32, *, threads: int, pairing: Pairing | None = None) -> None:
-        """Lay out the pairs that are not inside a crowd, or go on with those that an interrupted run laid out.
+        """Lay out the pairs that are not inside a crowd, or reuse the layout of an interrupted run.
 
-        ``crowd`` is int32[n], the leader of each row's crowd or -1. Few pairs stay in one piece. Else their texts are
-        read again once, unless they are at hand.
+        ``crowd`` is int32[n], the leader of each row's crowd or -1. If there are few pairs, they are kept in memory as
+        they come. Otherwise their texts are reread once, unless all texts are in memory.
         """
         self._pending, self._crowd, self._threads, self._pairing = pending, crowd, threads, pairing
         self._collection = pending.collection
         space = self._collection.space
         self.parts: Parts = self._collection.texts.parts
-        """Gives the texts of documents that have a pair."""
+        """A function that yields the texts of documents that have a pair; see ``Texts.parts``."""
         self._rows = pairs_at_once(space)
         self._few: list[tuple[I64, I64]] = []
         self._layout = None
-        # an interrupted run that passed some pairs goes on in their order, also if fewer fit into the memory now
+        # a resumed run that has passed some pairs keeps their order, even if fewer pairs fit into memory now
         if space.state.get("laid_out") or ("passed" not in space.state and len(pending) > self._rows):
-            # beside documents in memory there is room for half of what there is beside those in files
+            # documents held in memory leave half as much room for pairs as documents in files
             part = 0.15 if self._collection.is_spooled else 0.075
             self._layout = space.sorter("layout", payload=np.dtype(np.uint64), part=part)
             if space.state.get("laid_out"):
@@ -61,7 +61,7 @@ class LaidOut:
         return sum(left.size for left, _ in self._few) if self._layout is None else len(self._layout)
 
     def pieces(self, skip: int) -> Iterator[tuple[I64, I64, int]]:
-        """Yield left and right of some pairs, and the pairs that were passed with them; ``skip`` were passed before."""
+        """Yield (left, right, passed) in pieces, without the first ``skip`` pairs, which ``passed`` counts too."""
         passed = 0
         for left, right in self._stream():
             passed += left.size
@@ -70,7 +70,7 @@ class LaidOut:
                 yield left[fresh], right[fresh], passed
 
     def drop(self) -> None:
-        """Forget the pairs and what was laid out."""
+        """Delete the pairs and the texts that were laid out."""
         self._pending.drop()
         if self._layout is not None:
             self._layout.drop()
@@ -115,9 +115,9 @@ class LaidOut:
             space.checkpoint(laid_out=True, repeats=self._pending.repeats)
 
     def _blocks(self, rows: I64, label: I32) -> tuple[I32, int]:
-        """Give ``rows`` with a pair, rising, blocks by the ``label`` of their components.
+        """Assign the sorted ``rows`` that have a pair to blocks, by the ``label`` of their components.
 
-        Returns the block of every row (int32[n]) and the number of blocks.
+        Returns the block of every row of the collection (int32[n]) and the number of blocks.
         """
         n, counts = len(self._collection), self._collection.counts
         order = np.argsort(label, kind="stable")

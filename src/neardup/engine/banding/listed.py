@@ -1,7 +1,7 @@
-"""Every candidate pair of a finished search, and the evidence on each: bands, estimate, exact similarity, verdict.
+"""List every candidate pair of a finished search, with its evidence: bands, estimate, exact similarity, verdict.
 
-The bands are run once more, without a filter or a screen, so pairs that the search dropped are listed too. Members of a
-crowd, and of a bucket above the crowd limit, were compared with leaders only: there, the checked pairs are listed.
+The bands are run again, without a filter or a screen, so pairs that the search dropped are listed too. Members of a
+crowd, and of a bucket above the crowd limit, were compared with leaders only. For them, the checked pairs are listed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from neardup.stages import bands as band_stage
 from neardup.types import F64, I64, Mask, Pairs
 
 BUCKET_ROWS = 1 << 14
-"""Rows of buckets whose signatures are looked at together."""
+"""Rows of buckets whose signatures are loaded together."""
 ROW_BYTES = 56
-"""Memory for each row that is being grouped."""
+"""Memory for each row while a band is grouped."""
 PAIRS_AT_A_TIME = 1 << 12
 """Pairs whose signatures are compared slot by slot at a time: 2 MB for each 128 slots."""
 DROPPED, BELOW, PAIR = "dropped by its estimate", "below the threshold", "pair"
@@ -28,12 +28,12 @@ DROPPED, BELOW, PAIR = "dropped by its estimate", "below the threshold", "pair"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence on some candidate pairs."""
+    """The evidence for some candidate pairs."""
 
     pairs: Pairs
-    """Representatives of distinct texts, with their exact similarity, sorted."""
+    """Pairs of representatives with their exact similarity, sorted."""
     met: Mask
-    """bool[m, bands]: the bands in which both signatures agree. A star of a crowd may share none."""
+    """bool[m, bands]: the bands in which both signatures agree. A member and its leader may agree in none."""
     estimate: F64
     """float64[m]: the share of slots in which both signatures agree."""
     verdict: list[str]
@@ -43,8 +43,8 @@ class Evidence:
 def list_candidates(search: SearchState) -> Iterator[Evidence]:
     """Yield every candidate pair of a search once, sorted by rows, some pairs at a time.
 
-    Memory: 56 bytes for each row of a part of a band, and the candidates, which go to sorted files past their share.
-    The bytes do not depend on the memory limit.
+    Memory: 56 bytes for each row of a part of a band, and the candidate pairs, which go to sorted files when they
+    outgrow their share. The result does not depend on the memory limit.
     """
     collection, spec, crowd = search.collection, search.collection.spec, search.crowd
     store = PairStore("listed-candidates", len(collection), collection.space, part=0.15)
@@ -59,7 +59,7 @@ def list_candidates(search: SearchState) -> Iterator[Evidence]:
             for left, right, _ in pair_members(collection, members, starts, None, band=band, min_matches=0):
                 apart = (crowd[left] < 0) | (crowd[left] != crowd[right])
                 left, right = left[apart], right[apart]
-                # the sign is the mark of a pair that was not checked; of equal pairs, the store keeps the first
+                # a minus sign marks a pair that was not checked; if a pair is added twice, the store keeps the first
                 store.add(left, right, -search.check(left, right, 0.0))
     for pairs in store.pieces():
         for begin in range(0, len(pairs), PAIRS_AT_A_TIME):

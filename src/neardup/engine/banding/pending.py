@@ -1,4 +1,4 @@
-"""What waits between the bands and the exact check: buckets that are kept for later, and candidate pairs."""
+"""Store the work between the bands and the exact check: buckets to pair up later, and candidate pairs."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ from neardup.stages.numbering import PairNumbers
 from neardup.types import I32, I64, U64, Mask
 
 BUDGET_NS = 500_000.0
-"""What the pairs of hot buckets may cost for each document, all bands together: of those that are paired up whole, and
-again of those whose documents are told apart."""
+"""The most that pairs of hot buckets may cost for each document, over all bands: once for the buckets that are paired
+up whole, and once more for the documents that are separated by rare shingles."""
 
 
 BITS_PART = 0.25
 """The share of the memory for data that the bits of all documents may take."""
 BLOCK_PART = 0.1
-"""The share that the bits of a block of documents may take where those of all take more; two blocks are held."""
+"""The share for the bits of one block of documents, if the bits of all do not fit. Two blocks are held."""
 WHOLE = 31
-"""The binary logarithm of the rows of a block that has all of them."""
+"""The binary logarithm of the size of a block that has all rows."""
 
 
 def check_ns(shingles: float) -> float:
-    """Rough cost, in nanoseconds, of checking a pair of documents of so many shingles each."""
+    """Return the rough cost, in nanoseconds, of checking two documents that have ``shingles`` shingles each."""
     return 100.0 + 8.0 * shingles
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Where the members of a bucket lie."""
+    """The position of a bucket's members in a ``Buckets`` store."""
 
     band: int
     start: int
     size: int
     mark: int
-    """Smallest text hash of its members: an order of buckets that does not depend on rows."""
+    """The smallest text hash of its members, which orders buckets independently of rows."""
 
 
 class Buckets:
-    """Members of buckets, band after band, in memory or in a file."""
+    """A store of buckets, band after band, in memory or in files."""
 
     def __init__(self, name: str, collection: Collection) -> None:
-        """None, or those that an interrupted run left."""
+        """Create an empty store, or reopen the one that an interrupted run left."""
         space = collection.space
         self._collection = collection
         self._rows = space.column(f"{name}-rows", np.int64)
         self._sizes = space.column(f"{name}-sizes", np.int64, 2)
-        """Band and size of each bucket."""
+        """int64[buckets, 2]: the band and the size of each bucket."""
         self.marked = [Bucket(*each) for each in space.state.get("bands", {}).get(name, [])]
-        """The buckets that ``add`` kept."""
+        """The buckets that were added one by one with ``add``."""
 
     def __len__(self) -> int:
         return len(self._sizes)
 
     def state(self) -> list[list[int]]:
-        """The marked buckets as JSON values; what lies in columns needs none."""
+        """Return the marked buckets as JSON values. The columns are saved by themselves."""
         return [[bucket.band, bucket.start, bucket.size, bucket.mark] for bucket in self.marked]
 
     def add(self, band: int, members: I64) -> None:
-        """Keep one bucket that will be asked for by itself."""
+        """Add one bucket, which ``rows`` can return."""
         mark = min(
             int(self._collection.prints.take(members[i : i + ROWS_AT_A_TIME])[:, 0].min())
             for i in range(0, members.size, ROWS_AT_A_TIME)
@@ -75,30 +75,30 @@ class Buckets:
         self.add_all(band, members, np.array([0, members.size]))
 
     def add_all(self, band: int, members: I64, starts: I64) -> None:
-        """Keep buckets that will be asked for in pieces."""
+        """Add several buckets, which ``pieces`` yields."""
         if members.size:
             sizes = np.diff(starts)
             self._rows.append(members)
             self._sizes.append(np.column_stack((np.full(sizes.size, band), sizes)))
 
     def bands(self) -> list[int]:
-        """Bands that have buckets, rising."""
+        """Return the bands that have buckets, sorted."""
         seen: set[int] = set()
         for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
             seen.update(distinct(sizes[:, 0]).tolist())
         return sorted(seen)
 
     def all_rows(self) -> Iterator[I64]:
-        """Members of all of them, some at a time."""
+        """Yield the members of all buckets, some at a time."""
         for _, rows in self._rows.scan(ROWS_AT_A_TIME):
             yield rows
 
     def rows(self, bucket: Bucket) -> I64:
-        """Members of one of them."""
+        """Return the members of one bucket."""
         return np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
 
     def pieces(self, band: int, room: int) -> Iterator[tuple[I64, I64]]:
-        """Buckets of a band as (members, starts), each piece with about ``room`` members."""
+        """Yield the buckets of a band in pieces (members, starts) of about ``room`` members."""
         at = 0
         for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
             for part in cut(sizes[:, 1], room):
@@ -123,7 +123,7 @@ def pair_members(
     """Yield the candidate pairs of buckets that pass the estimate filter, in pieces; see ``stages.bands.pair_up``.
 
     ``crowd`` is int32[n], or None if pairs inside crowds are wanted too. ``min_matches`` replaces the estimate filter
-    of the spec: with 0, every candidate passes.
+    of the spec. With 0, every candidate pair passes.
     """
     spec = collection.spec
     pieces = band_stage.pair_up(
@@ -141,17 +141,17 @@ def pair_members(
 
 
 class Pending:
-    """Candidate pairs, and the screen that says which of them are checked.
+    """The candidate pairs of a run, and the screen that decides which pairs are checked.
 
-    A pair is written down once for each small bucket in which it meets. Pairs of which whole signatures were compared,
-    as those of large buckets, are written down as vouched for: they are checked whatever their bits are.
+    A pair is recorded once for each small bucket in which it meets. Pairs whose whole signatures were compared, such
+    as those of large buckets, are recorded as vouched for: they are checked whatever their bits are.
 
-    If the bits of all documents fit into the memory, pairs that disagree in too many are not written down at all. If
-    not, all pairs are written, and sorted by the blocks of both documents: the bits of two blocks are enough then.
+    If the bits of all documents fit into memory, pairs that disagree in too many fields are not recorded. Otherwise all
+    pairs are recorded, sorted by the blocks of both documents, so that two blocks of bits at a time are enough.
     """
 
     def __init__(self, collection: Collection) -> None:
-        """Begin empty, or with the pairs that an interrupted run wrote down."""
+        """Begin empty, or with the pairs that an interrupted run recorded."""
         space, n = collection.space, len(collection)
         budget, words = space.budget, words_of(collection.spec)
         self.collection = collection
@@ -159,39 +159,39 @@ class Pending:
         if collection.is_spooled and collection.bits.nbytes > budget.share(BITS_PART):
             low = max(1, budget.share(BLOCK_PART) // (8 * words)).bit_length() - 1
         self.block: int = space.state.get("bands", {}).get("block", low)
-        """The binary logarithm of the rows of a block: that of an interrupted run, whose pairs are sorted by it."""
+        """The binary logarithm of the rows in a block. A resumed run keeps it, as its pairs are sorted by block."""
         if self.block != low:
             space.need_memory(8 * words * min(n, 2 << self.block), "the bits that the interrupted run held")
         self._numbers = PairNumbers(n, self.block)
         self._blocks: dict[int, U64] = {}
-        # beside documents in memory there is room for half of what there is beside those in files
+        # documents held in memory leave half as much room for pairs as documents in files
         self._sorter = space.sorter("candidates", payload=None, part=0.2 if collection.is_spooled else 0.1)
         self._lock = threading.Lock()
         self.repeats: int = space.state.get("repeats", 0)
-        """Meetings, of those in small buckets, of pairs that passed the screen and had met before."""
+        """The number of meetings in small buckets after the first, for pairs that passed the screen."""
         self.is_large: Mask = np.zeros(n, dtype=np.bool_)
-        """bool[n]: members of large buckets. Two of them may have met in one, beside the small bucket that is known."""
+        """bool[n]: the members of large buckets. Two of them may also have met in a large bucket, without a record."""
         self.is_apart: Mask = np.zeros(n, dtype=np.bool_)
-        """bool[n]: documents that were told apart. Each pair of two of them that may be similar is vouched for."""
+        """bool[n]: the documents separated by rare shingles. Any two of them that may be similar are vouched for."""
 
     def __len__(self) -> int:
-        """Pairs at most: one that was met in several bands counts several times."""
+        """Return the number of records. A pair that met in several bands has several records."""
         return len(self._sorter)
 
     @property
     def bits(self) -> U64 | None:
-        """The bits of all documents, uint64[n, words]; None where the memory has no room for them."""
+        """The bits of all documents, uint64[n, words], or None if they do not fit into memory."""
         return self._bits(0) if self.block == WHOLE else None
 
     def add(self, left: I64, right: I64, *, is_vouched: bool = True) -> None:
-        """Write pairs down, left < right; from any thread."""
+        """Record pairs, left < right. Any thread may call this."""
         if left.size:
             records = self._numbers.of(left, right) << np.uint64(1) | np.uint64(not is_vouched)
             with self._lock:
                 self._sorter.add(records)
 
     def add_all(self, pieces: Iterable[tuple[I64, I64, int]]) -> int:
-        """Write down the pairs of ``stages.bands.pair_up``; returns the candidates met with them."""
+        """Record the pairs of ``stages.bands.pair_up``, and return the number of candidate pairs met."""
         total = 0
         for left, right, met in pieces:
             self.add(left, right)
@@ -199,25 +199,25 @@ class Pending:
         return total
 
     def flush(self) -> None:
-        """Let nothing be in memory only, before a checkpoint."""
+        """Write the records in memory to files, if there is a workdir. A checkpoint needs this first."""
         self._sorter.flush()
 
     def drop(self) -> None:
-        """Forget the pairs, and the bits where they are in files."""
+        """Delete the records, and release the bits that were loaded."""
         self._sorter.drop()
         self._blocks.clear()
         self.collection.drop_bits()
 
     def passing(self, rows: int) -> Iterator[tuple[I64, I64]]:
-        """Yield the pairs that are to be checked, each once, about ``rows`` records at a time.
+        """Yield the pairs to check, each once, about ``rows`` records at a time.
 
-        Which ones depends on neither memory nor threads. They are sorted by the blocks of both documents, then by left
-        and right.
+        The choice of pairs depends on neither memory nor threads. They are sorted by the blocks of both documents, then
+        by left and right.
         """
         held = np.empty(0, dtype=np.uint64)
         for more, _ in self._sorter.merged(rows, unique=False):
             records = np.concatenate((held, more))
-            whole = int(np.searchsorted(records, records[-1] & ~np.uint64(1)))  # the last pair may have more of them
+            whole = int(np.searchsorted(records, records[-1] & ~np.uint64(1)))  # the last pair may continue
             held = records[whole:]
             if whole:
                 yield self._passing(records[:whole])
@@ -225,7 +225,7 @@ class Pending:
             yield self._passing(held)
 
     def _passing(self, records: U64) -> tuple[I64, I64]:
-        """Give the pairs of some records, sorted, that pass the screen or are vouched for."""
+        """Return the pairs of sorted ``records`` that pass the screen or are vouched for."""
         numbers = records >> np.uint64(1)
         first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
         times = np.diff(np.append(first, numbers.size))
@@ -250,7 +250,7 @@ class Pending:
         return left[keep], right[keep]
 
     def _bits(self, block: int) -> U64:
-        """Give the bits of a block, which is in memory already if it was one of the last two."""
+        """Return the bits of a block. The last two blocks are still in memory."""
         if block not in self._blocks:
             bits = self.collection.bits.slice(block << self.block, (block + 1) << self.block)
             self._blocks[block] = bits.reshape(-1, words_of(self.collection.spec))

@@ -1,12 +1,12 @@
-"""The texts of a run, by row: what can be read again where it is needed is not kept.
+"""Provide the texts of a run by row. Texts that can be reread from their file are not kept.
 
-Most documents are never asked for again: only those that share a bucket are compared. So of a record in a plain file
-its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. While the collection
-is small its texts stay at hand, too (``near``): where many are candidates or copies that saves a second reading.
+Most documents are never needed again, because only documents that share a bucket are compared. So the store keeps the
+location of a record in a plain file, 16 bytes, and the text of any other document (compressed, piped, made from a PDF).
+While the collection is small, all texts stay in memory too (``near``), which saves rereading candidates and copies.
 
-What is read again must be what was read before: sizes and times of the files are looked at whenever they are opened
-(``inputs.again``), and the print of each text, 128 bits, is held against the one of the first reading. A text that was
-changed raises InputChanged; it is never compared silently.
+A reread text must be unchanged: the sizes and times of the files are checked whenever they are opened
+(``inputs.again``), and the print of each text, 128 bits, is compared with that of the first reading. A changed text
+raises InputChanged, and is never compared silently.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from neardup.stages.verify import numbered
 from neardup.types import I64, SLACK, U32, U64, Documents, Mask, Origin, Places
 
 PIECE_BYTES = 4 << 20
-"""Bytes of records that are read at a time: what is made of them stays in the cache."""
+"""Bytes of records that are read at a time, few enough for the work on them to stay in the cache."""
 _KEPT = -1
 _LONGEST = (1 << 32) - 1
 _SHARED = 0.8
-"""Share of its buffer that a block must fill to be kept in it; else it is copied."""
+"""The share of its buffer that a block must fill to stay in it. Otherwise the block is copied."""
 
 
 class _Places(NamedTuple):
-    """Where the texts of some rows are."""
+    """The locations of the texts of some rows."""
 
     origins: I64
     starts: I64
     sizes: I64
-    """Bytes of the record."""
+    """The bytes of each record."""
     prints: U64
-    """uint64[m, 2], or none where all texts are kept."""
+    """uint64[m, 2], or empty if all of these texts are kept."""
 
     def of(self, some: I64 | slice) -> _Places:
         prints = self.prints[some] if len(self.prints) else self.prints
@@ -47,38 +47,38 @@ class _Places(NamedTuple):
 
 
 class SourceTexts(Texts):
-    """Normalised texts of all rows: in the files that they were read from, or kept."""
+    """The normalised texts of all rows, either in the files that they were read from, or kept."""
 
     def __init__(
         self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool, near: bool
     ) -> None:
-        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often.
+        """Create an empty store. ``prints`` has the print of each row.
 
-        With ``near`` all stay at hand until ``leave`` is called.
+        With ``keep``, all texts are kept for frequent use. With ``near``, they are in memory until ``leave`` is called.
         """
         self._prints = prints
         self._normalize = normalize
         self._keep = keep
         self._near = MemoryTexts() if near else None
-        """Of all rows, also of those that are kept: the blocks are the same."""
+        """The texts of all rows, including kept ones, whose blocks are shared with ``kept``."""
         self.near_bytes = 0
-        """Bytes of texts that are at hand and could be read again."""
+        """The bytes of texts that are in memory and could be reread."""
         self.origins: list[Origin] = []
         self.kept, *self._columns = _made(space)
 
     @property
     def _segments(self) -> Column:
-        """Of each run of rows: the first of them, and their origin or _KEPT."""
+        """int64[m, 2]: the first row of each added block, and the index of its record file, or _KEPT."""
         return self._columns[0]
 
     @property
     def _starts(self) -> Column:
-        """Where the record of a row begins in its file; of one that is kept, its row there."""
+        """int64[n]: the start of each row's record in its file, or the row of a kept text in ``kept``."""
         return self._columns[1]
 
     @property
     def _sizes(self) -> Column:
-        """Bytes of the record, 0 where the text is kept, and of the normalised text, _LONGEST at most."""
+        """uint32[n, 2]: the bytes of the record (0 for a kept text) and of the normalised text (at most _LONGEST)."""
         return self._columns[2]
 
     def __len__(self) -> int:
@@ -86,25 +86,25 @@ class SourceTexts(Texts):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, in memory or on disk."""
+        """The bytes held, in memory or on disk."""
         return self.kept.nbytes + self.near_bytes + sum(column.nbytes for column in self._columns)
 
     @property
     def is_at_hand(self) -> bool:
-        """Whether all of them are in memory."""
+        """Whether all texts are in memory."""
         return self._near is not None or (isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self))
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of all normalised texts, those of more than 4 GB as so many. Reads a column."""
+        """The bytes of all normalised texts, with 4 GB for any longer text. Reads a whole column."""
         return sum(int(sizes[:, 1].sum(dtype=np.int64)) for _, sizes in self._sizes.scan(1 << 20))
 
     def append(self, documents: Documents) -> None:
-        """Add a block at the end, which is kept."""
+        """Add a block of documents at the end, and keep its texts."""
         self.add(documents, None)
 
     def add(self, documents: Documents, places: Places | None) -> bool:
-        """Add a block of normalised documents, not empty, at the end; whether its memory is held on to."""
+        """Add a non-empty block of normalised documents at the end, and return whether its memory stays in use."""
         lengths = np.diff(documents.offsets)
         stays = self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST
         compact = _compact(documents) if stays or self._near is not None else None
@@ -126,7 +126,7 @@ class SourceTexts(Texts):
         return compact is documents
 
     def leave(self) -> None:
-        """Have no texts at hand any more but those that are kept."""
+        """Release the texts in memory, except those that are kept."""
         self._near, self.near_bytes = None, 0
 
     def _number(self, origin: Origin) -> int:
@@ -135,7 +135,7 @@ class SourceTexts(Texts):
         return len(self.origins) - 1
 
     def spill(self, space: Space, prints: Column) -> None:
-        """Move everything into files of the workdir, which is open now and has the ``prints`` already."""
+        """Move everything into files of the workdir, which is open and already has the ``prints``."""
         self.leave()
         self._prints = prints
         kept, *columns = _made(space)
@@ -145,11 +145,11 @@ class SourceTexts(Texts):
         self.kept, self._columns = moved_texts(self.kept, kept), columns
 
     def state(self) -> list[dict[str, Any]]:
-        """The origins as JSON values."""
+        """Return the record files as JSON values."""
         return [origin.facts for origin in self.origins]
 
     def restore(self, origins: Sequence[Origin]) -> None:
-        """Go on where an interrupted run was, whose columns are there."""
+        """Continue with the record files of an interrupted run, whose columns are already loaded."""
         self.origins = list(origins)
 
     def lengths(self, rows: I64) -> I64:
@@ -158,19 +158,19 @@ class SourceTexts(Texts):
     def _lengths(self, rows: I64, sizes: U32) -> I64:
         lengths: I64 = sizes[:, 1].astype(np.int64)
         longest = np.flatnonzero(lengths == _LONGEST)
-        if longest.size:  # kept, all of them
+        if longest.size:  # all of these texts are kept
             lengths[longest] = self.kept.lengths(self._starts.take(rows[longest]))
         return lengths
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``: what is kept as it is kept, of what is read again blocks of about PIECE_BYTES."""
+        """Yield texts as ``Texts.parts`` does: kept ones in their own blocks, others in blocks of about PIECE_BYTES."""
         if self._near is not None:
             yield from self._near.parts(rows, most)
         elif rows.size:
             yield from self._parts(rows, self._places(rows, self._sizes.take(rows)), most)
 
     def _places(self, rows: I64, sizes: U32) -> _Places:
-        """Looked up for many rows at once: columns on disk are read through rather than jumped through then."""
+        """Look up many rows at once, because columns on disk are then read in sequence and not at random."""
         firsts, origin_of = self._segments.slice(0, len(self._segments)).T
         origins = origin_of[np.searchsorted(firsts, rows, side="right") - 1]
         prints = np.empty((0, 2), np.uint64) if (origins == _KEPT).all() else self._prints.take(rows)
@@ -196,14 +196,14 @@ class SourceTexts(Texts):
         return documents
 
     def same(self, left: I64, right: I64, room: int) -> Mask:
-        """Whether pairs of documents are equal, byte for byte; those of one left document best follow each other.
+        """Return which pairs of documents are equal, byte for byte. Pairs sorted by ``left`` need fewer readings.
 
-        ``room``: bytes of texts to hold beside those in memory; each document is read once for as many pairs as that is
-        enough for. Memory: 60 bytes for each document beside.
+        ``room`` is the bytes of texts to hold in addition to texts in memory. A document is read once for all pairs
+        that fit into ``room`` together. Memory: another 60 bytes for each document.
         """
         if self._near is not None:
             return self._near.same(left, right)
-        if isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self):  # under the same numbers
+        if isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self):  # then both have the same row numbers
             return self.kept.same(left, right)
         equal = np.zeros(left.size, dtype=np.bool_)
         if not left.size:
@@ -215,11 +215,11 @@ class SourceTexts(Texts):
         a, b = a[alike], b[alike]
         places = self._places(rows, sizes)
         held = np.full(a.size, 2, dtype=np.int64)
-        held[1:] -= a[1:] == a[:-1]  # then the left document is there already
+        held[1:] -= a[1:] == a[:-1]  # the pair before has loaded the left document
         address = np.empty(rows.size, dtype=np.int64)
         for run in cut(lengths[a] * held, min(room, PIECE_BYTES)):
             mine = distinct(np.concatenate((a[run], b[run])))
-            parts = list(self._parts(rows[mine], places.of(mine)))  # what lies at the addresses must stay
+            parts = list(self._parts(rows[mine], places.of(mine)))  # keep these blocks: the addresses point into them
             for documents, local, part in parts:
                 address[mine[part]] = documents.data.ctypes.data + documents.offsets[local]
             equal[alike[run]] = same_bytes(address[a[run]], address[b[run]], lengths[a[run]])
@@ -227,12 +227,12 @@ class SourceTexts(Texts):
 
 
 def made_texts(name: str, space: Space) -> Texts:
-    """An empty store of texts where the rest of the data is, or what an interrupted run left of it."""
+    """Create an empty store of texts where the other data is, or reopen the one that an interrupted run left."""
     return MemoryTexts() if space.workdir is None else space.workdir.texts(name)
 
 
 def moved_texts(texts: Texts, to: Texts) -> Texts:
-    """Texts in another place; their memory is given up block by block."""
+    """Move texts in memory to the store ``to``, and return it. Their memory is released block by block."""
     if isinstance(texts, MemoryTexts):
         while texts.blocks:
             to.append(texts.blocks.pop(0))
@@ -240,7 +240,7 @@ def moved_texts(texts: Texts, to: Texts) -> Texts:
 
 
 def _made(space: Space) -> tuple[Texts, Column, Column, Column]:
-    """What texts are kept in, and where the others are, where the rest of the data is."""
+    """Create the store of kept texts, and the columns that locate all texts, where the other data is."""
     return (
         made_texts("texts", space),
         space.column("segments", np.int64, 2),
@@ -250,7 +250,7 @@ def _made(space: Space) -> tuple[Texts, Column, Column, Column]:
 
 
 def _compact(documents: Documents) -> Documents:
-    """The documents in a buffer that is not much larger than they are."""
+    """Return the documents in a buffer that is not much larger than they are."""
     first, last = int(documents.offsets[0]), int(documents.offsets[-1])
     if last - first > _SHARED * documents.data.size:
         return documents

@@ -1,4 +1,4 @@
-"""The documents of a run: read, normalised and sketched in threads, gathered in order, in memory or in a workdir."""
+"""Read, normalise and sketch the documents of a run in threads, and collect them in order, in memory or in files."""
 
 from __future__ import annotations
 
@@ -28,52 +28,52 @@ from neardup.stages import text as text_stage
 from neardup.types import I64, U8, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
-"""Bytes of spool after which what was read is made to last."""
+"""The bytes of new data in files after which the next checkpoint is made."""
 PREDICT_BYTES = 32 << 20
-"""Bytes of input after which the room that the whole will need is predicted."""
+"""The bytes of input after which the space for the whole input is predicted."""
 NEAR_BYTES = 100_000_000
-"""Bytes of texts that could be read again up to which all of them stay at hand ..."""
+"""The most bytes of rereadable texts with which all texts stay in memory ..."""
 NEAR_PART = 0.2
-"""... and the share of the memory for data, half of the store's.
+"""... and their largest share of the memory for data, half of the share of ``Budget.store``.
 
-On 100 MB of paragraphs, of which a third are copies or candidates, that takes a fifth of the CPU time off. Fresh memory
-is not free: where a tenth are it is about even.
+On 100 MB of paragraphs, of which a third are copies or candidates, this saves a fifth of the CPU time. Fresh memory is
+not free: if a tenth are copies or candidates, nothing is gained.
 """
 MOST_DOCUMENTS = (1 << 31) - 1
-"""Rows have 31 bits in places."""
+"""The most documents: some columns store rows in 31 bits."""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
 
 SKETCHED = 1 << 10
-"""Documents whose signatures are made at a time: they stay in the cache for their keys."""
+"""Documents whose signatures are made at a time, few enough to stay in the cache until their keys are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What sketching made of one batch."""
+    """The documents of one batch, sketched."""
 
     documents: Documents
-    """Normalised."""
+    """The normalised documents."""
     counts: I64
     """int64[n], shingles with repeats; 0 for an empty document."""
     prints: U64
-    """uint64[n, 2], hash of the normalised text."""
+    """uint64[n, 2], the hash of each normalised text."""
     keys: U8
     """uint8[bands, n, KEY_BYTES], the key of each band."""
     bits: U64
     """uint64[n, words], the bits of the signatures by which candidate pairs are screened."""
     key_counts: I64
-    """int64[bands, PARTS], rows whose keys are in each part that ``stages.bands.grouped`` can make."""
+    """int64[bands, PARTS], the number of rows with keys in each part that ``stages.bands.grouped`` can make."""
     short: int = 0
-    """Of them, documents of fewer tokens than a shingle that is sketched has."""
+    """The number of documents with fewer tokens than a sketched shingle."""
     changed: Documents | None = None
-    """Those that normalisation changed, as they were written, where that is kept."""
+    """The documents that normalisation changed, as they were written, or None if these are not kept."""
 
 
 @dataclass(slots=True)
 class Collection:
-    """All documents of a run. A row is the place of a document in the input, from 0."""
+    """All documents of a run. A row is the index of a document in the input, from 0."""
 
     spec: Spec
     space: Space
@@ -83,28 +83,28 @@ class Collection:
     counts: Column
     prints: Column
     bits: Column
-    """uint64[n, words], by which candidate pairs are screened; empty where there are no bands."""
+    """uint64[n, words], the bits by which candidate pairs are screened, empty if there are no bands."""
     keys: list[Column] = field(default_factory=list)
-    """Of each band, uint8[n, KEY_BYTES]."""
+    """The keys of each band, uint8[n, KEY_BYTES]."""
     key_counts: I64 | None = None
-    """Those of ``Rows``, summed up; None where not all rows were counted."""
+    """The sum of ``Rows.key_counts`` over all batches, or None if not all rows were counted."""
     read_bytes: int = 0
-    """Bytes of text as read."""
+    """The bytes of text that were read."""
     short: int = 0
-    """Documents of fewer tokens than a shingle that is sketched has."""
+    """The number of documents with fewer tokens than a sketched shingle."""
     changed: Texts | None = None
-    """Texts that normalisation changed, as they were written, where that is kept."""
+    """The texts that normalisation changed, as they were written, or None if these are not kept."""
     is_near: bool = False
-    """Whether all texts are at hand: it is small, as far as can be told."""
+    """Whether all texts are in memory, because the collection seems to be small."""
 
     @classmethod
     def new(cls, spec: Spec, space: Space, *, keep_written: bool = False) -> Collection:
-        """An empty one, or the one that an interrupted run left in the workdir."""
+        """Create an empty collection, or reopen the one that an interrupted run left in the workdir."""
         hashers = Hashers.of(spec)
         counts, prints, bits, *keys = _columns(spec, space)
         is_item = spec.shingle.kind == "item"
         normalize = partial(text_stage.normalize_documents, normalize=spec.normalize, items=is_item)
-        # the joins, and who makes signatures of all sets, go over all texts, and more than once
+        # the joins, and sketches that need all sets in memory, read all texts more than once
         keep, near = spec.sketch == "none" or needs_memory(spec), space.workdir is None
         texts = SourceTexts(space, prints, normalize, keep=keep, near=near and not keep)
         changed = made_texts("written", space) if keep_written else None
@@ -116,27 +116,27 @@ class Collection:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, in memory or on disk."""
+        """The bytes held, in memory or on disk."""
         texts = self.texts.nbytes + (self.changed.nbytes if self.changed is not None else 0)
         columns = (self.counts, self.prints, self.bits, *self.keys)
         return texts + self.values.nbytes + sum(column.nbytes for column in columns)
 
     @property
     def spare_bytes(self) -> int:
-        """Of them, bytes of texts that could be read again and are at hand all the same."""
+        """The bytes of texts that are in memory although they could be reread. They are part of ``nbytes``."""
         return self.texts.near_bytes
 
     @property
     def written(self) -> WrittenTexts | None:
-        """The texts as they were written, where that is kept."""
+        """The texts as they were written, or None if they are not kept."""
         if self.changed is None:
             return None
         return WrittenTexts(self.texts, self.changed, is_items=self.spec.shingle.kind == "item")
 
     def append(self, rows: Rows, places: Places | None, more: float) -> bool:
-        """Add a batch, and say whether the memory of its documents is held on to.
+        """Add a batch, and return whether the memory of its documents stays in use.
 
-        ``more`` says how many times what there is so far is still to come.
+        ``more`` is the predicted rest of the input, as a multiple of the input so far.
         """
         self.short += rows.short
         if self.key_counts is None and not len(self):
@@ -155,12 +155,12 @@ class Collection:
         return self.texts.add(rows.documents, places) or self.changed is not None
 
     def leave(self) -> None:
-        """Have no more at hand than what a large collection has: it turned out to be one."""
+        """Release the texts that can be reread, because the collection turned out to be large."""
         self.is_near = False
         self.texts.leave()
 
     def spill(self) -> None:
-        """Move everything into files of the workdir, which is open now."""
+        """Move everything into files of the workdir, which is open."""
         self.leave()
         columns = _columns(self.spec, self.space)
         for old, new in zip((self.counts, self.prints, self.bits, *self.keys), columns, strict=True):
@@ -173,16 +173,16 @@ class Collection:
 
     @property
     def is_spooled(self) -> bool:
-        """Whether it is in files of the workdir."""
+        """Whether the collection is in files of the workdir."""
         return not isinstance(self.counts, MemoryColumn)
 
     def keys_at(self, band: int, rows: I64) -> U8:
-        """uint8[m, KEY_BYTES], keys of some rows in one band."""
+        """Return the keys of some rows in one band, uint8[m, KEY_BYTES]."""
         keys: U8 = self.keys[band].take(rows)
         return keys
 
     def drop_keys(self) -> None:
-        """Free the keys if they are in memory, as soon as no bucket will be looked for again."""
+        """Release the keys if they are in memory. Buckets cannot be grouped afterwards."""
         if not self.is_spooled:
             self.keys = []
 
@@ -192,7 +192,7 @@ class Collection:
             self.bits = MemoryColumn(np.uint64, words_of(self.spec))
 
     def key_blocks(self, band: int) -> band_stage.KeyBlocks:
-        """The keys of all rows in one band, for ``stages.bands.grouped``."""
+        """Return the keys of all rows in one band, in the form that ``stages.bands.grouped`` takes."""
         return lambda: self.keys[band].scan(KEYS_AT_A_TIME)
 
 
@@ -210,15 +210,15 @@ def _columns(spec: Spec, space: Space) -> list[Column]:
 
 
 def words_of(spec: Spec) -> int:
-    """Return the words of a document's bits; one, which stays empty, where there is no screen."""
+    """Return the number of words of a document's bits. Without a screen it is 1, and the column stays empty."""
     return 1 if spec.screen is None else spec.screen.words
 
 
 def content_order(collection: Collection, rows: I64) -> I64:
-    """``rows`` with the longest text first, then by text hash, then by row: the order to lead and to keep.
+    """Return ``rows`` in the order to lead and to keep: the longest text first, then by text hash, then by row.
 
-    Sorted by one number each, of length and leading bits of the hash; the few that share it are looked at again.
-    Memory: 24 bytes a row.
+    The sort key is one number, made of the length and the leading bits of the hash. The few rows with equal numbers are
+    sorted again in full. Memory: 24 bytes a row.
     """
     key = np.empty(rows.size, dtype=np.uint64)
     for i in range(0, rows.size, ROWS_AT_A_TIME):
@@ -243,32 +243,32 @@ def content_order(collection: Collection, rows: I64) -> I64:
 
 
 class RowNames(Protocol):
-    """Keeps the names of the rows, beside the collection."""
+    """Keeps the names of the rows of a collection."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that it holds."""
+        """The bytes of memory held."""
 
     def enter(self, batch: Batch) -> None:
-        """Take note of the next batch."""
+        """Add the names of the next batch."""
 
     def first_of(self, rows: I64) -> int:
-        """Pick one of rows by something other than its place."""
+        """Choose one of ``rows`` by something other than its position."""
 
     def spill(self, workdir: Workdir) -> None:
-        """Go on in files."""
+        """Move the names to files, and continue there."""
 
     def state(self) -> dict[str, Any]:
-        """JSON values from which ``restore`` makes it again, with its files."""
+        """Return JSON values from which, together with the files, ``restore`` rebuilds the names."""
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
-        """Become what an interrupted run's was."""
+        """Restore the names of an interrupted run."""
 
 
 def sketch_rows(
     batch: Batch, documents: Documents, spec: Spec, hashers: Hashers, *, keep_written: bool = False
 ) -> Rows:
-    """Make what a collection keeps of a batch, whose ``documents`` are normalised."""
+    """Compute the values that a collection keeps of a batch. ``documents`` are its normalised documents."""
     n = len(documents)
     keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
     bits = np.zeros((0 if spec.screen is None or needs_memory(spec) else n, words_of(spec)), dtype=np.uint64)
@@ -277,7 +277,7 @@ def sketch_rows(
     for first in range(0, n, SKETCHED):
         some = slice(first, min(first + SKETCHED, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
-        if spec.screen is not None and not needs_memory(spec):  # else there are no signatures, or not yet
+        if spec.screen is not None and not needs_memory(spec):  # otherwise there are no signatures yet, or none at all
             band_stage.put_short_keys(values, spec.bands, first, keys)
             screen_stage.put_bits(values, spec.screen, first, bits)
         short += more
@@ -288,12 +288,12 @@ def sketch_rows(
 
 
 def normalized(batch: Batch, spec: Spec) -> Documents:
-    """The documents of a batch, as they are compared."""
+    """Return the documents of a batch, normalised as they are compared."""
     return text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
 
 
 def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: bool) -> tuple[Batch, Rows]:
-    """One block's work, in a worker thread."""
+    """Read, normalise and sketch one batch, in a worker thread."""
     batch = task()
     documents = normalized(batch, collection.spec)
     rows = sketch_rows(batch, documents, collection.spec, collection.hashers, keep_written=keep_written)
@@ -312,14 +312,14 @@ def collect(
     reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None = None,
     keep_written: bool = False,
 ) -> Collection:
-    """Read all batches and sketch them; ``names`` sees each batch in order, in the calling thread.
+    """Read all batches and sketch them. ``names`` receives each batch in order, in the calling thread.
 
-    ``keep_written``: texts that normalisation changes are kept as they were written, too. ``reopened`` makes the
-    origins of a run that is gone on with by their facts.
+    With ``keep_written``, texts that normalisation changes are also kept as they were written. ``reopened`` makes the
+    record files of a resumed run from their saved facts.
 
-    Memory: for each document 5 bytes a band, 8 for each word of its bits and 40 beside, with the texts that cannot be
-    read again, until that is more than the budget's store. From then on everything goes to files, and what was read
-    lasts from checkpoint to checkpoint.
+    Memory: for each document 5 bytes a band, 8 for each word of its bits, and 40 more, with the texts that cannot be
+    reread, until this exceeds the budget's store. From then on everything goes to files, and each checkpoint makes the
+    documents read so far durable.
     """
     collection = Collection.new(spec, space, keep_written=keep_written)
     done = _restored(collection, names, space, reopened)
@@ -367,12 +367,12 @@ def collect(
 
 
 def most_near(budget: Budget) -> int:
-    """Return the bytes up to which texts that could be read again stay at hand."""
+    """Return the most bytes of rereadable texts with which all texts stay in memory."""
     return min(NEAR_BYTES, budget.share(NEAR_PART))
 
 
 def _finish(collection: Collection, observer: Observer) -> None:
-    """What can be done only when all is read; the user is told where many slots stay empty."""
+    """Do the work that needs all documents, and warn the user if many slots stay empty."""
     spec, counts = collection.spec, collection.counts
     if spec.sketch == "one-permutation":
         tell_sparse(spec, counts, observer)
@@ -398,7 +398,7 @@ def _restored(
     space: Space,
     reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None,
 ) -> int | None:
-    """Blocks that an interrupted run had read, or None when it had read all."""
+    """Return the number of batches that an interrupted run has read, or None if it has read all."""
     if space.workdir is None:
         return 0
     state = space.state
@@ -413,12 +413,12 @@ def _restored(
 
 
 def _disk_need(collection: Collection, left: float) -> float:
-    """Bytes of files for what was read and ``left`` times as much, and a tenth for pairs."""
+    """Return the bytes of files for the documents read and ``left`` times as many, with a tenth more for pairs."""
     return 1.1 * (collection.nbytes - collection.spare_bytes) * (1 + left)
 
 
 def check_count(collection: Collection, space: Space, left: float) -> None:
-    """Raise where more documents were read already than can be searched; ``left`` times as many may follow."""
+    """Raise InputError if more documents are read than can be searched. ``left`` times as many may follow."""
     count = len(collection)
     space.need_documents(count, int(count * (1 + left)))
     if count > MOST_DOCUMENTS:
@@ -429,7 +429,7 @@ def check_count(collection: Collection, space: Space, left: float) -> None:
 
 
 def _predict(collection: Collection, space: Space, observer: Observer, left: float) -> None:
-    """Raise at once when the whole will have to go to a disk that has no room for it; tell of what memory lacks."""
+    """Raise InputError at once if the work will need more disk than is free, and warn of too many documents."""
     expected = int(len(collection) * (1 + left))
     if DOCUMENT_BYTES * expected > 0.9 * space.budget.work:
         observer.note(

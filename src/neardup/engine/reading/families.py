@@ -1,12 +1,12 @@
-"""Signatures of the documents of a collection by the sketch of its spec, and what is particular to each family.
+"""Compute the signatures of a collection by the sketch family of its spec.
 
-    hybrid                     from the text itself, as it is counted: no set of shingles is built
-    independent, universal,    from the sets of a batch; of one-permutation the user is told where many slots stay empty
+    hybrid                     from the texts while their shingles are counted, without building sets
+    independent, universal,    from the sets of a batch; one-permutation warns the user if many slots stay empty
     one-permutation
-    permutation                from the sets of the whole collection, which must be in memory when all is read
-    none                       the joins: documents are counted only
+    permutation                from the sets of the whole collection, which are all in memory at the end of reading
+    none                       for the joins: shingles are counted, without signatures
 
-What the families are, and their papers, is in ``stages.sketch``.
+``stages.sketch`` describes the families and cites their papers.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from neardup.types import I64, U32, Documents, ShingleSets
 
 
 def read_slots(spec: Spec) -> int:
-    """Slots of the signatures that ``sketch_batch`` gives: one, the least that counting costs, where there are none."""
+    """Return the slots of signatures from ``sketch_batch``: 1, the least that counting needs, if it makes none."""
     return 1 if needs_memory(spec) or spec.sketch == "none" else spec.slots
 
 
 def needs_memory(spec: Spec) -> bool:
-    """Whether the sets of the whole collection have to be in memory before there is a signature."""
+    """Return whether the sets of the whole collection must be in memory before signatures can be computed."""
     return spec.sketch == "permutation"
 
 
 def check_room(spec: Spec, limit: int | None = None) -> None:
-    """Raise where a run on disk cannot make its signatures; ``limit`` is what sent it there, None: a named workdir."""
+    """Raise InputError if a run on disk cannot make signatures. ``limit`` sent it there; None means a named workdir."""
     if not needs_memory(spec):
         return
     wants = "sketch permutation needs the sets of the whole collection in memory at once"
@@ -51,27 +51,27 @@ def check_room(spec: Spec, limit: int | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Hashers:
-    """How the shingles of a spec are hashed."""
+    """The hashers for the shingles of a spec."""
 
     checked: Hasher
-    """Those that pairs are checked by, which are counted."""
+    """The hasher for checking pairs. Its shingles are the ones that are counted."""
     sketched: Hasher
-    """Those that signatures are made of: the same, unless candidates are found by others."""
+    """The hasher for signatures. It differs from ``checked`` only with ``candidates_by``."""
 
     @classmethod
     def of(cls, spec: Spec) -> Hashers:
-        """The public hashes of a spec."""
+        """Create the hashers of a spec with its public seed."""
         checked = Hasher(spec.shingle, spec.seed)
         return cls(checked, checked if spec.candidates_by is None else Hasher(spec.sketched, spec.seed))
 
 
 def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U32, I64, int]:
-    """Signatures of normalised documents, uint32[n, slots]; their shingles with repeats, int64[n]; the short ones.
+    """Return signatures (uint32[n, slots]), shingle counts (int64[n]), and the number of short documents.
 
-    A count is 0 for an empty document. Short are those of fewer tokens than a shingle that signatures are made of.
-    Those of a family that ``needs_memory`` are made by ``permuted``; here they have one slot without a meaning.
+    ``documents`` are normalised. Counts include repeats; empty documents have 0. A short document has fewer tokens than
+    a sketched shingle. A family that ``needs_memory`` gets one meaningless slot: ``permuted`` makes its signatures.
     """
-    # the other families need the counts only: one slot is the least that counting costs
+    # the other families need only the counts here, and one slot is the least that counting needs
     values = np.empty((len(documents), spec.slots if spec.sketch == "hybrid" else 1), dtype=np.uint32)
     counts = np.zeros(len(documents), dtype=np.int64)
     hasher = hashers.sketched
@@ -88,7 +88,7 @@ def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U3
 
 
 def permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> U32:
-    """Make all signatures, uint32[n, slots], by permutations of the whole universe, for which all sets are built."""
+    """Return all signatures, uint32[n, slots], by permutations of the whole universe. Builds the sets of all texts."""
     rows = np.arange(len(counts))
     parts = texts.parts(rows)
     sets = [shingle_stage.build_sets(documents, hasher, counts.take(rows[part])) for documents, _, part in parts]
@@ -99,7 +99,7 @@ def permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> U32:
 
 
 def tell_sparse(spec: Spec, counts: Column, observer: Observer) -> None:
-    """Say how many documents leave so many slots empty that they meet strangers in the bands."""
+    """Warn the user if documents have too few shingles to fill their slots, and so meet unrelated documents."""
     limit = sketch_stage.sparse_below(spec.slots, spec.bands)
     blocks = (block for _, block in counts.scan(ROWS_AT_A_TIME))
     sparse = sum(int(np.count_nonzero((block > 0) & (block < limit))) for block in blocks)

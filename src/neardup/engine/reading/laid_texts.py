@@ -1,4 +1,4 @@
-"""Texts of some rows, read again once in the order of the input, and laid down in the order that the check wants."""
+"""Reread the texts of some rows once, in input order, and store them in the order in which they are checked."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from neardup.stages.text import arranged, chosen
 from neardup.types import I32, I64, Documents
 
 MEMORY_PART = 0.15
-"""The share of the memory for data up to which the texts stay there."""
+"""The share of the memory for data up to which the texts stay in memory."""
 BATCH_PART = 0.05
-"""The share that texts may take on their way to a file; those of a batch lie there block by block."""
+"""The share that a batch of texts may take before it is sorted by block and written to a file."""
 ROWS = 1 << 20
-"""Rows whose lengths are looked up at a time."""
+"""The number of rows whose lengths are looked up at a time."""
 
 
 class LaidTexts:
-    """The texts of some rows in an order of their own."""
+    """The texts of some rows, stored in an order of their own."""
 
     def __init__(self, texts: Texts, rows: Column, places: Column) -> None:
-        """``rows`` rise; the text of the i-th of them is ``texts[places[i]]``."""
+        """Open stored texts. ``rows`` are sorted, and the text of the i-th row is ``texts[places[i]]``."""
         self._texts = texts
         self._rows: I64 = rows.slice(0, len(rows))
         self._places: I32 = places.slice(0, len(places))
 
     def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``."""
+        """Yield texts as ``Texts.parts`` does."""
         places = self._places[np.searchsorted(self._rows, rows)].astype(np.int64)
         order = np.argsort(places, kind="stable")
         local = np.empty(rows.size, dtype=np.int64)
         if np.array_equal(order, np.arange(rows.size)):
             yield from self._texts.parts(places)
             return
-        for documents, found, _ in self._texts.parts(places[order]):  # of a file: one block
+        for documents, found, _ in self._texts.parts(places[order]):  # only files are out of order, and give one block
             local[order] = found
             yield documents, local, slice(0, rows.size)
 
 
 def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) -> Parts:
-    """Read the texts of ``rows`` (rising) again, in threads, and lay them down by the ``block`` of each.
+    """Reread the texts of sorted ``rows`` in threads, and store them by the ``block`` of each row.
 
-    Returns what gives them: the texts of the collection if they are at hand, or if there is no place for files. Texts
-    that fit into their share of the memory stay there, as they come. In a file, those of a block lie together if they
-    were read together.
+    Returns a function that yields the texts, like ``Texts.parts``. Texts of the collection are used in place if they
+    are in memory, or if there is no folder for files. Texts that fit into their share of the memory stay there, in
+    input order. In a file, texts of one block are adjacent if they were read in the same batch.
     """
     texts, space = collection.texts, collection.space
     if texts.is_at_hand or space.path is None:
@@ -87,14 +87,14 @@ def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) ->
 
 
 def restored_texts(collection: Collection) -> Parts:
-    """Return what gives the texts that an interrupted run laid down, or those of the collection if it laid none."""
+    """Return a function that yields the texts stored by an interrupted run, or the collection's if it stored none."""
     rows, places = _columns(collection.space)
     laid = made_texts("laid", collection.space)
     return LaidTexts(laid, rows, places).parts if len(rows) else collection.texts.parts
 
 
 def _lay(laid: Texts, held: list[Documents], block: I32, places: Column) -> None:
-    """Append a batch of texts, those of one block together, and their places."""
+    """Append a batch of texts, sorted by block, and the index of each text in the store."""
     first, count = len(places), sum(map(len, held))
     order = np.argsort(block[first : first + count], kind="stable")
     place = np.empty(count, dtype=np.int32)
@@ -108,7 +108,7 @@ def _columns(space: Space) -> tuple[Column, Column]:
 
 
 def drop_texts(space: Space) -> None:
-    """Delete what ``lay_texts`` wrote, if it wrote any."""
+    """Delete the files that ``lay_texts`` wrote, if any."""
     if space.workdir is not None:
         for name in space.workdir.names("laid"):
             space.workdir.delete(name)

@@ -1,7 +1,7 @@
-"""The signatures of a run, by row, made again from the texts where they are asked for.
+"""Provide the signatures of a run by row. Unless they are held, they are computed again from the texts when needed.
 
-A signature of 128 slots takes 512 bytes, more than most short documents. Nearly all of them are asked for once, to make
-keys and bits, while the text is there. Those of large buckets are asked for in every band, so these are held.
+A signature of 128 slots takes 512 bytes, more than most short documents. Nearly every signature is needed only once, to
+make keys and bits, while its text is in memory. Members of large buckets need theirs in every band, so these are held.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from neardup.types import I64, U32, Documents, Mask
 
 
 class Signatures:
-    """Signatures of rows, of one width."""
+    """The signatures of all rows, with the same number of slots each."""
 
     def __init__(self, spec: Spec, hashers: Hashers, texts: SourceTexts) -> None:
-        """Hold none yet."""
+        """Begin empty."""
         self._spec = spec
         self._hashers = hashers
         self._texts = texts
         self._slots = read_slots(spec)
         self._stores: list[tuple[I64, U32]] = []
-        """Rows, rising, and their signatures."""
+        """Sorted rows and their signatures."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """The bytes held."""
         return sum(rows.nbytes + values.nbytes for rows, values in self._stores)
 
     def replace(self, values: U32) -> None:
-        """Hold those of all rows, of a family whose signatures can be made only when all texts were read."""
+        """Hold the signatures of all rows, for a family that can make them only after all texts are read."""
         self._slots = values.shape[1]
         self._stores = [(np.arange(len(values)), values)]
 
     def hold(self, rows: I64, *, threads: int, most: int) -> None:
-        """Make those of ``rows`` (rising) now, and hold them, if they take ``most`` bytes or less."""
+        """Make and hold the signatures of sorted ``rows``, if they take at most ``most`` bytes."""
         some = rows[self._unknown(rows)]
         if some.size == 0 or some.size * 4 * self._slots > most:
             return
@@ -53,7 +53,7 @@ class Signatures:
         self._stores.append((some, values))
 
     def take(self, rows: I64) -> U32:
-        """uint32[m, slots]: those of some rows, in any order, repeats allowed."""
+        """Return the signatures of ``rows``, uint32[m, slots]. The rows may be in any order, and may repeat."""
         if rows.size > 1 and not bool(np.all(rows[1:] > rows[:-1])):
             distinct, place = np.unique(rows, return_inverse=True)
             values: U32 = self.take(distinct)[place]
@@ -61,7 +61,7 @@ class Signatures:
         values = np.empty((rows.size, self._slots), dtype=np.uint32)
         for held, at, place in self._found(rows):
             if at.size == rows.size:
-                np.take(held, place, axis=0, out=values, mode="clip")  # with "raise" it would copy once more
+                np.take(held, place, axis=0, out=values, mode="clip")  # mode "raise" would make another copy
             else:
                 values[at] = held[place]
         at = np.flatnonzero(self._unknown(rows))
@@ -70,14 +70,14 @@ class Signatures:
         return values
 
     def _unknown(self, rows: I64) -> Mask:
-        """bool[m]: which of ``rows`` (rising) are not held."""
+        """Return which of the sorted ``rows`` have no signature held, bool[m]."""
         unknown = np.ones(rows.size, dtype=np.bool_)
         for _, at, _ in self._found(rows):
             unknown[at] = False
         return unknown
 
     def _found(self, rows: I64) -> Iterator[tuple[U32, I64, I64]]:
-        """Of each store with some of ``rows`` (rising): its signatures, which of the rows it has, and where."""
+        """Yield (signatures, indices in ``rows``, indices in the store) for each store with some of the sorted rows."""
         for known, held in self._stores:
             place = np.minimum(np.searchsorted(known, rows), known.size - 1)
             at = np.flatnonzero(known[place] == rows)
@@ -85,6 +85,6 @@ class Signatures:
                 yield held, at, place[at]
 
     def _make(self, documents: Documents, places: I64) -> U32:
-        """uint32[m, slots]: those of documents of a block of normalised texts."""
+        """Compute the signatures of some documents of a block of normalised texts, uint32[m, slots]."""
         values, _, _ = sketch_batch(chosen(documents, places), self._spec, self._hashers)
         return values
