@@ -311,8 +311,8 @@ def candidate_threshold(threshold: float, shingle: Shingle, other: Shingle) -> f
 
     If two texts of one size have Jaccard similarity t, each shares c = 2 t / (1 + t) of its k-shingles with the other.
     If each character survived an edit independently, the texts would share c**(n / k) of their runs of n characters.
-    Real edits come in clumps and spoil fewer shingles for the same similarity, so real pairs are above the result: of
-    pairs near 0.4 in ``char:5``, all but a few in a hundred (benchmarks/RESULTS.md). Rounded down to three decimals.
+    Real edits come in clumps and spoil fewer shingles for the same similarity, so most real pairs are above the result,
+    near 0.4 in ``char:5`` all but a few in a hundred (benchmarks/RESULTS.md). Rounded down to three decimals.
 
     >>> candidate_threshold(0.4, Shingle.parse("char:5"), Shingle.parse("char:12"))
     0.15
