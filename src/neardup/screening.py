@@ -1,8 +1,8 @@
 """The screen of candidate pairs: a few bits of each signature slot, compared where two documents meet in a bucket.
 
 Keeping the lowest bits of MinHash values is b-bit minwise hashing (P. Li, C. König, "b-Bit Minwise Hashing", WWW 2010):
-two slots that agree agree in their bits, and two that differ agree in w bits with probability 2**-w. So a field of w
-bits agrees with probability t + (1 - t) / 2**w for a pair of similarity t, and with 2**-w for unrelated documents.
+equal slots have equal bits, and different slots agree in their lowest w bits with probability 2**-w. So a field of w
+bits agrees with probability t + (1 - t) / 2**w for a pair of similarity t, and 2**-w for a pair of unrelated documents.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from neardup.types import F64
 
 WORDS = (2, 4, 8)
-"""Words of 64 bits that a document may take, the fewest first: beside its keys, of 5 bytes a band, they are little."""
+"""Possible numbers of 64-bit words per document, ascending: few bytes next to the keys, of 5 bytes per band."""
 WIDTHS = (1, 2, 4, 8)
-"""Bits of a field, the lowest of a slot."""
+"""Possible widths of a field: the number of lowest bits of a slot that it holds."""
 STRANGERS = 1 / 3
-"""Part of the threshold at which pairs should be screened out: two documents that share a half are as similar."""
+"""Fraction of the threshold at which pairs should be screened out. Documents that share half are about that similar."""
 MOST_STRANGERS = 0.01
-"""Share of the candidate pairs of that similarity up to which more bits are not worth their memory."""
+"""If at most this share of the candidate pairs of that similarity passes, more bits are not worth their memory."""
 
 
 def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> tuple[F64, F64]:
-    """Return how likely a pair becomes a candidate and agrees in j of its fields, for every j.
+    """Return the probability that a pair becomes a candidate and agrees in j of its fields, for every j.
 
-    Two arrays, float64[fields + 1]: of meeting in exactly one band, and of meeting in several. They sum up to the
-    S-curve. Slots of the pair agree independently, each with probability ``similarity``. The first ``fields`` slots
-    have a field of ``width`` bits.
+    The result is two arrays, float64[fields + 1]: one for pairs that meet in exactly one band, one for pairs that meet
+    in several. Together they sum to the S-curve. The slots of a pair are assumed to agree independently, each with
+    probability ``similarity``. Each of the first ``fields`` slots has a field of ``width`` bits.
 
-    The number of agreeing fields is not independent of the number of bands: a pair that meets only once has fewer equal
-    slots than others. So the distribution is computed band by band, as polynomials in z whose coefficient of z**j
-    belongs to j agreeing fields. A slot with a field gives q z + 1 - q, with q = t + (1 - t) / 2**width. A band of r
-    slots with k fields agrees as a whole with t**r z**k, and otherwise leaves (q z + 1 - q)**k - t**r z**k. Slots
-    outside of the bands give their fields alone.
+    The number of agreeing fields depends on the number of bands in which a pair meets: a pair that meets only once has
+    fewer equal slots. So the distribution is computed band by band, as polynomials in z whose coefficient of z**j
+    belongs to j agreeing fields. A slot with a field contributes q z + 1 - q, with q = t + (1 - t) / 2**width. A band
+    of r slots with k fields contributes t**r z**k if all its slots agree, and (q z + 1 - q)**k - t**r z**k otherwise.
+    Slots outside the bands contribute only their fields.
     """
     import numpy as np
 
@@ -45,7 +45,7 @@ def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> t
     whole = similarity**bands.rows
 
     def spoilt(k: int) -> F64:
-        """Give the polynomial of a band with k fields that does not agree as a whole."""
+        """Return the polynomial of a band that has k fields and at least one differing slot."""
         found = np.ones(1)
         for _ in range(k):
             found = np.convolve(found, field)
@@ -70,17 +70,17 @@ def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> t
 
 @lru_cache(maxsize=256)
 def choose_screen(threshold: float, bands: Bands, *, slots: int, loss: float) -> Screen:
-    """Choose the fields of a screen, and how many of them must agree, so that it loses little at the threshold.
+    """Choose the fields of a screen, and how many of them must agree, so that few pairs at the threshold are lost.
 
-    A candidate pair passes if it agrees in at least m fields, and in at least m' >= m if it meets in one band only. A
-    pair *at* the threshold is a candidate and does not pass with the probability that ``field_chances`` sum up to: both
-    below m, and those of one band from m to m'. Divided by the S-curve this is the share of such candidates that are
-    lost. Pairs above the threshold agree in more fields and meet in more bands, so that they lose less; pairs of equal
-    signatures always pass. Of all m and m' that lose ``loss`` at most, those are taken that let the fewest candidate
-    pairs of a third of the threshold pass. The fields take the fewest words for which at most MOST_STRANGERS of these
-    do. If no number of words is enough, those are taken with which the fewest do.
+    A candidate pair passes if it agrees in at least m fields; a pair that meets in only one band needs m' >= m. For a
+    pair *at* the threshold, the probability of becoming a candidate and then failing the screen is a sum over
+    ``field_chances``: those of several bands below m, and those of one band below m'. Divided by the S-curve, it is the
+    share of candidates at the threshold that are lost. Pairs above the threshold agree in more fields and meet in more
+    bands, so fewer are lost; pairs with equal signatures always pass. Among all m and m' that lose at most ``loss``,
+    choose those that let the fewest candidate pairs at a third of the threshold pass. Use the fewest words for which at
+    most MOST_STRANGERS of those pairs pass. If no number of words is enough, use the fields that let the fewest pass.
 
-    At 0.8 with 21x6 bands and a loss of 0.001 these are one bit of each of 128 slots.
+    At 0.8 with 21x6 bands and a loss of 0.001, the fields are one bit of each of 128 slots.
 
     >>> choose_screen(0.8, Bands(21, 6), slots=128, loss=0.001)
     Screen(fields=128, width=1, least=103, least_alone=106)
@@ -90,7 +90,7 @@ def choose_screen(threshold: float, bands: Bands, *, slots: int, loss: float) ->
         of_words = []
         for width in WIDTHS:
             fields = min(slots, 64 * words // width)
-            if words == WORDS[0] or fields * width > 32 * words:  # else fewer words hold as many
+            if words == WORDS[0] or fields * width > 32 * words:  # if not, fewer words hold as many fields
                 of_words.append(_best(threshold, bands, fields, width, loss))
         best = min([*([best] if best else []), *of_words], key=lambda found: found[0])
         if best[0] <= MOST_STRANGERS:
@@ -100,7 +100,7 @@ def choose_screen(threshold: float, bands: Bands, *, slots: int, loss: float) ->
 
 
 def _best(threshold: float, bands: Bands, fields: int, width: int, loss: float) -> tuple[float, Screen]:
-    """The strictest screen of some fields within the loss, and the share of strangers that it lets pass."""
+    """Return the share of unrelated candidate pairs that pass the strictest screen within ``loss``, and that screen."""
     import numpy as np
 
     lost_alone, lost = (_below(chances) for chances in field_chances(threshold, bands, fields, width))
@@ -116,13 +116,13 @@ def _best(threshold: float, bands: Bands, fields: int, width: int, loss: float) 
 
 
 def _below(chances: F64) -> F64:
-    """Sums of the values before each place, and of all."""
+    """Return the sum of the values before each index, and of all values."""
     import numpy as np
 
     return np.concatenate(([0.0], np.cumsum(chances)))
 
 
 def screen_loss(similarity: float, bands: Bands, screen: Screen) -> float:
-    """Probability that a pair of some similarity meets in a band and is screened out."""
+    """Return the probability that a pair of this similarity meets in a band and is screened out."""
     one, several = field_chances(similarity, bands, screen.fields, screen.width)
     return float(several[: screen.least].sum() + one[: screen.least_alone].sum())

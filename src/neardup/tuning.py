@@ -1,8 +1,8 @@
-"""Choosing what the options of a search leave open: slots, bands, estimate filter, screen, and the spec made of them.
+"""Choose the slots, bands, estimate filter and screen that a search leaves open, and make its spec.
 
-Pure functions of numbers; which setting is cheapest on a collection is for ``tasks.plan`` to say. The rules of the
-literature for bands centre the S-curve on the threshold, so that a good part of the pairs *at* it is missed; they are
-here to be compared and used by name.
+These are pure functions of numbers; ``tasks.plan`` finds the cheapest setting for a collection. The rules for bands
+from the literature centre the S-curve on the threshold and so miss a good part of the pairs *at* it; they are here for
+comparison and for use by name.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 
 
 BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
-"""What neardup uses, and four of the literature that centre the curve on the threshold."""
+"""The rule that neardup uses, and four rules from the literature that centre the curve on the threshold."""
 DEFAULT_SLOTS = 128
 FILTER_SHARE = 0.02
-"""Share of the misses allowed by the recall target that the estimate filter may use up ..."""
+"""The share of the misses allowed by the recall target that the estimate filter may use up."""
 SCREEN_SHARE = 0.1
-"""... and the screen of candidate pairs."""
+"""The share of these misses that the screen of candidate pairs may use up."""
 MOST_NODES = 257
-"""Points of a quadrature, at most."""
+"""The most points of a quadrature."""
 CANDIDATE_SLOTS = 512
-"""Slots up to which candidates by other shingles get bands of more rows than they need."""
+"""The most slots up to which candidates by other shingles get bands with more rows than they need."""
 LEAST_ROWS = 2
-"""Rows that their bands need: with one, all documents that share a common shingle meet."""
+"""The fewest rows of bands for these candidates: with one row, all documents that share a common shingle would meet."""
 
 
 @hinted
 def s_curve(similarity: float, bands: int, rows: int) -> float:
-    """Probability that a pair of this similarity becomes a candidate: 1 - (1 - s**rows)**bands.
+    """Return the probability that a pair of this similarity becomes a candidate: 1 - (1 - s**rows)**bands.
 
     Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.4.2.
 
@@ -76,7 +76,7 @@ def s_curve(similarity: float, bands: int, rows: int) -> float:
 
 
 def match_tail(threshold: float, slots: int) -> Iterator[float]:
-    """P(X < m) for m = 0, 1, … of a binomial X of ``slots`` trials at ``threshold``."""
+    """Yield P(X < m) for m = 0, 1, … up to ``slots``, where X is binomial with ``slots`` trials at ``threshold``."""
     yield 0.0
     if threshold >= 1.0:
         yield from (0.0 for _ in range(slots))
@@ -91,24 +91,24 @@ def match_tail(threshold: float, slots: int) -> Iterator[float]:
 
 
 def filter_loss(threshold: float, slots: int, min_matches: int) -> float:
-    """Probability that a pair at the threshold agrees in fewer than ``min_matches`` slots: a binomial tail.
+    """Return the probability that a pair at the threshold agrees in fewer than ``min_matches`` slots: a binomial tail.
 
-    The default sketch varies less than independent permutations, so this is an upper bound for it.
+    The default sketch varies less than independent permutations, so for that sketch the result is an upper bound.
     """
     return next(itertools.islice(match_tail(threshold, slots), min(min_matches, slots), None))
 
 
 def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: int, screen: Screen) -> float:
-    """Probability that a pair at the threshold is found: by the bands, less what may be lost afterwards.
+    """Return the probability that a pair at the threshold is found: the S-curve less the losses of filter and screen.
 
-    A pair is lost in the estimate filter if it meets in a large bucket, else in the screen; the sum bounds both.
+    A pair that meets in a large bucket may be lost in the filter, any other in the screen; the sum bounds both losses.
     """
     found = s_curve(threshold, bands.bands, bands.rows)
     return max(0.0, found - filter_loss(threshold, slots, min_matches) - screen_loss(threshold, bands, screen))
 
 
 def screen_for(threshold: float, bands: Bands, *, slots: int, recall: float) -> Screen:
-    """Choose the screen of a run within its share of the recall budget."""
+    """Choose the screen of a run, within the screen's share of the recall budget."""
     return choose_screen(threshold, bands, slots=slots, loss=SCREEN_SHARE * (1.0 - recall))
 
 
@@ -121,11 +121,11 @@ def choose_bands(
     rule: str = "recall",
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
 ) -> Bands:
-    """Bands for a threshold, by one of these rules.
+    """Choose bands for a threshold t by one of these rules.
 
     ``recall``
-        the most rows for which a pair at the threshold is found with at least ``recall``, so that candidates
-        are fewest; as many bands as the slots allow. What neardup uses.
+        the most rows for which a pair at the threshold is found with a probability of at least ``recall``, so that
+        candidates are fewest; as many bands as the slots allow. neardup uses this rule.
     ``threshold``
         the rows r, with as many bands b as the slots allow, for which (1/b)**(1/r) is nearest to t (Leskovec,
         Rajaraman, Ullman).
@@ -134,10 +134,10 @@ def choose_bands(
     ``log``
         the smallest b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang).
     ``area``
-        the bands for which the areas of false positives and false negatives beside t, each multiplied by its
-        weight in ``weights``, have the least sum (datasketch).
+        the bands with the least weighted sum of two areas: false positives below t and false negatives above t,
+        each multiplied by its weight in ``weights`` (datasketch).
 
-    All but the first centre the curve on t: about half to two thirds of the pairs at t are found.
+    All rules except the first centre the curve on t: they find about half to two thirds of the pairs at t.
 
     Raises:
         InputError: an argument is out of range, or no number of rows reaches the recall.
@@ -173,7 +173,7 @@ def _by_recall(threshold: float, slots: int, recall: float) -> Bands:
 
 
 def knee(bands: Bands) -> float:
-    """Similarity near which the S-curve is steepest: (1/b)**(1/r).
+    """Return the similarity near which the S-curve is steepest: (1/b)**(1/r).
 
     Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.4.2.
 
@@ -184,22 +184,22 @@ def knee(bands: Bands) -> float:
 
 
 def threshold_rule(threshold: float, slots: int) -> Bands:
-    """As many bands of r rows as the slots allow, for the r whose (1/b)**(1/r) is nearest to the threshold.
+    """Return as many bands of r rows as the slots allow, for the r whose (1/b)**(1/r) is nearest to the threshold.
 
-    Of two equally near the one with fewer rows. Source: as ``knee``.
+    If two are equally near, take the one with fewer rows. Source: see ``knee``.
     """
     choices = [Bands(slots // rows, rows) for rows in range(1, slots + 1)]
     return min(choices, key=lambda bands: abs(knee(bands) - threshold))
 
 
 def divisor_rule(threshold: float, slots: int) -> Bands:
-    """The divisor b of the slots for which (1/b)**(b/slots) is nearest to the threshold (Vilaseca, Lacasa, Martín)."""
+    """Take the divisor b of the slots whose (1/b)**(b/slots) is nearest to the threshold (Vilaseca, Lacasa, Martín)."""
     choices = [Bands(count, slots // count) for count in range(1, slots + 1) if slots % count == 0]
     return min(choices, key=lambda bands: abs(knee(bands) - threshold))
 
 
 def log_rule(threshold: float, slots: int) -> Bands:
-    """The smallest b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang)."""
+    """Take the least b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang)."""
     needed = -slots * math.log(threshold)
     count = next(b for b in range(1, slots + 1) if b * math.log(b) >= needed or b == slots)
     return Bands(count, max(1, slots // count))
@@ -207,32 +207,32 @@ def log_rule(threshold: float, slots: int) -> Bands:
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """What an S-curve gets wrong on either side of a threshold."""
+    """The errors of an S-curve on either side of a threshold, as areas."""
 
     false_positive: float
-    """Area below the curve left of the threshold: strangers that become candidates."""
+    """The area below the curve and left of the threshold: dissimilar pairs that become candidates."""
     false_negative: float
-    """Area above the curve right of it: near-duplicates that do not."""
+    """The area above the curve and right of the threshold: near-duplicates that do not become candidates."""
 
 
 def areas(threshold: float, bands: Bands) -> Areas:
-    """Both areas, by integration of the S-curve over the similarity.
+    """Return both areas, by integrating the S-curve over the similarity.
 
     >>> found = areas(0.5, Bands(25, 5))
     >>> round(found.false_positive, 4), round(found.false_negative, 4)
     (0.0537, 0.0338)
     """
-    import numpy as np  # here, and below: whoever asks for no area needs no numpy
+    import numpy as np  # imported here and below, because only areas need numpy
 
     below, above = _areas(threshold, np.array([bands.bands]), np.array([bands.rows]), bands.slots)
     return Areas(float(below[0]), float(above[0]))
 
 
 def area_rule(threshold: float, slots: int, *, weights: tuple[float, float] = DEFAULT_WEIGHTS) -> Bands:
-    """The bands within the slots for which the weighted sum of both areas is least; datasketch's rule.
+    """Return the bands within the slots for which the weighted sum of both areas is least; datasketch's rule.
 
-    Of equals the one with fewer bands, then with fewer rows. O(slots ln slots) settings, some 64 to 257 points each.
-    The ``weights`` are those of the false positives and the false negatives; they need not sum to 1.
+    Ties go to fewer bands, then to fewer rows. The rule tries O(slots ln slots) settings with up to 257 points each.
+    The ``weights`` apply to false positives and false negatives, in this order; they need not sum to 1.
 
     Raises:
         InputError: a weight is negative, or both are 0.
@@ -255,10 +255,10 @@ def area_rule(threshold: float, slots: int, *, weights: tuple[float, float] = DE
 
 
 def _areas(threshold: float, bands: np.ndarray, rows: np.ndarray, slots: int) -> tuple[F64, F64]:
-    """Areas of many settings of at most ``slots`` slots.
+    """Return both areas for many settings of at most ``slots`` slots.
 
-    The curve is a polynomial of degree b r, which Gauss-Legendre quadrature of half as many points integrates
-    exactly. Past 512 slots the points stay MOST_NODES, and the error far below a rounding error of the curve.
+    The curve is a polynomial of degree b r, which Gauss-Legendre quadrature with half as many points integrates
+    exactly. Above 512 slots MOST_NODES points suffice: the error stays far below a rounding error of the curve.
     """
     nodes, weight = quadrature(min(slots // 2 + 1, MOST_NODES))
     left = threshold / 2 * (nodes + 1)
@@ -270,7 +270,7 @@ def _areas(threshold: float, bands: np.ndarray, rows: np.ndarray, slots: int) ->
 
 @lru_cache(maxsize=8)
 def quadrature(points: int) -> tuple[F64, F64]:
-    """Nodes and weights of Gauss-Legendre quadrature on (-1, 1)."""
+    """Return the nodes and weights of Gauss-Legendre quadrature on (-1, 1)."""
     import numpy as np
 
     nodes, weight = np.polynomial.legendre.leggauss(points)
@@ -278,14 +278,14 @@ def quadrature(points: int) -> tuple[F64, F64]:
 
 
 def recall_for_bands(recall: float) -> float:
-    """What the bands must reach so that ``recall`` is kept when filter and screen have used up their shares."""
+    """Return the recall that bands must reach so that filter and screen may use up their shares of the misses."""
     return recall + (FILTER_SHARE + SCREEN_SHARE) * (1.0 - recall)
 
 
 def choose_slots(threshold: float, recall: float) -> int:
-    """Slots for a run whose user named none: DEFAULT_SLOTS, doubled until some banding reaches the recall.
+    """Choose the slots if the user gave none: DEFAULT_SLOTS, doubled until some banding reaches the recall.
 
-    At 128 slots and t = 0.8 sketching costs half of what 256 cost on short texts and a tenth less on long ones;
+    At t = 0.8, sketching with 128 slots costs half as much as with 256 on short texts, and a tenth less on long ones;
     the screen drops most of the candidates that the coarser bands add (benchmarks/RESULTS.md).
     """
     slots = DEFAULT_SLOTS
@@ -300,19 +300,19 @@ def choose_slots(threshold: float, recall: float) -> int:
 
 
 def choose_min_matches(threshold: float, *, slots: int, recall: float) -> int:
-    """Most matching slots that may be asked of a candidate within the filter's share of the recall budget."""
+    """Return the most matching slots that the filter may require within its share of the recall budget."""
     budget = FILTER_SHARE * (1.0 - recall)
     within = itertools.takewhile(lambda loss: loss <= budget, match_tail(threshold, slots))
     return sum(1 for _ in within) - 1
 
 
 def candidate_threshold(threshold: float, shingle: Shingle, other: Shingle) -> float:
-    """Similarity in the longer shingles ``other`` that a pair at the threshold has if its edits are independent.
+    """Return the similarity of a pair at the threshold in the longer shingles ``other``, if its edits are independent.
 
-    Of two texts at Jaccard similarity t each has the share c = 2 t / (1 + t) of its k-shingles in the other. Were each
-    character kept with one probability, whatever became of its neighbours, that share of runs of n characters would be
-    c**(n / k). Real edits come in clumps, which spoil fewer shingles for the same similarity, so real pairs are above
-    it: of pairs near 0.4 of ``char:5`` all but a few in a hundred (benchmarks/RESULTS.md). Three places, rounded down.
+    If two texts of one size have Jaccard similarity t, each shares c = 2 t / (1 + t) of its k-shingles with the other.
+    If each character survived an edit independently, the texts would share c**(n / k) of their runs of n characters.
+    Real edits come in clumps and spoil fewer shingles for the same similarity, so most real pairs are above the result,
+    near 0.4 in ``char:5`` all but a few in a hundred (benchmarks/RESULTS.md). Rounded down to three decimals.
 
     >>> candidate_threshold(0.4, Shingle.parse("char:5"), Shingle.parse("char:12"))
     0.15
@@ -322,12 +322,12 @@ def candidate_threshold(threshold: float, shingle: Shingle, other: Shingle) -> f
 
 
 def candidate_bands(threshold: float, recall: float) -> Bands:
-    """Bands by which candidates of other shingles are found: no more than reach the recall at the threshold.
+    """Choose the fewest bands that find candidates by other shingles with the recall at the threshold.
 
-    Of as many rows as CANDIDATE_SLOTS allow, and of LEAST_ROWS at least.
+    The bands have as many rows as CANDIDATE_SLOTS allows, and at least LEAST_ROWS.
 
     Raises:
-        InputError: these would take more slots than there may be.
+        InputError: the bands would need more than MAX_SLOTS slots.
     """
     chosen = Bands(_bands_needed(threshold, recall, LEAST_ROWS), LEAST_ROWS)
     if chosen.slots > MAX_SLOTS:
@@ -344,18 +344,18 @@ def candidate_bands(threshold: float, recall: float) -> Bands:
 
 
 def _bands_needed(threshold: float, recall: float, rows: int) -> int:
-    """The fewest bands of so many rows that find a pair at the threshold with a recall."""
+    """Return the fewest bands of ``rows`` rows that find a pair at the threshold with a recall."""
     miss = 1.0 - threshold**rows
     if miss >= 1.0:
         return MAX_SLOTS + 1
     count = 1 if miss <= 0.0 else max(1, math.ceil(math.log1p(-recall) / math.log(miss)))
     while count <= MAX_SLOTS and s_curve(threshold, count, rows) < recall:
-        count += 1  # the logarithms were off by a rounding
+        count += 1  # the logarithms have a rounding error
     return count
 
 
 def _candidates_by(options: SearchOptions, shingle: Shingle) -> CandidateShingle | None:
-    """What candidates are found by, with its threshold; None: by the shingle of the check."""
+    """Return the shingle that finds candidates, with its threshold, or None if it is the shingle of the check."""
     if options.candidates_by is None:
         return None
     asked = CandidateShingle.parse(options.candidates_by)
@@ -383,12 +383,12 @@ def _candidates_by(options: SearchOptions, shingle: Shingle) -> CandidateShingle
 
 
 def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
-    """Choose what the options of a search leave open.
+    """Make a spec, choosing the values that the options of a search leave open.
 
-    ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
-    exact join, by which containment is always found. With ``candidates_by`` it is None: slots, bands and filter are
-    chosen for its own threshold, and what they find of the pairs of the check is not known before. Where the plan is
-    to decide (``exact="auto"``), it is banding. Instead of ``options`` their fields may be given by name.
+    The ``recall`` of the spec is the recall of its slots, bands, filter and screen at the threshold. It is 1 for the
+    exact join, which always serves containment. It is None with ``candidates_by``: slots, bands and filter suit the
+    threshold of those shingles, and the share of matching pairs that they find is not known in advance. If a plan is to
+    choose (``exact="auto"``), the spec uses bands. Fields of ``options`` may be given by name instead.
 
     Raises:
         InputError: an option is out of range, or two contradict each other.
@@ -404,7 +404,7 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
         if slots is not None or bands is not None or options.sketch != DEFAULT_SKETCH:
             who, other = ("containment", "another measure") if is_contained else ("the exact join", "no exact")
             raise InputError(f"{who} has no signatures. Give no slots, bands or sketch with it, or {other}.")
-        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # placeholders: as_exact takes them away
+        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # placeholders: as_exact removes them
     for_bands = recall_for_bands(target)
     if candidates_by is not None and slots is None and bands is None:
         bands = candidate_bands(threshold, for_bands)
@@ -418,7 +418,7 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
     else:
         slots = choose_slots(threshold, for_bands) if slots is None else slots
         if s_curve(threshold, slots, 1) < for_bands:
-            choose_bands(threshold, slots=slots, recall=target)  # says what the best is
+            choose_bands(threshold, slots=slots, recall=target)  # raises an error with the best recall
             raise InputError(
                 f"{slots} slots reach recall {target} only just, with nothing left for filter and screen. "
                 "Give more slots or a lower recall."
@@ -448,10 +448,10 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
 
 
 def make_overlap_spec(rule: Overlap, options: SearchOptions) -> Spec:
-    """The spec of a run that holds documents against protected ones by a rule of n-gram overlap.
+    """Make the spec of a run that compares documents with protected ones by a rule of n-gram overlap.
 
     Raises:
-        InputError: an option of a search is given, which the rule leaves no room for.
+        InputError: an option of a search is given that the rule already decides.
     """
     for each in fields(SearchOptions):
         usual = getattr(SearchOptions(), each.name)
@@ -465,6 +465,6 @@ def make_overlap_spec(rule: Overlap, options: SearchOptions) -> Spec:
 
 
 def as_exact(spec: Spec) -> Spec:
-    """The same run by the exact join."""
+    """Return the spec of the same run by the exact join."""
     joined = replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
     return replace(joined, candidates_by=None, screen=None)

@@ -1,7 +1,7 @@
 """Band keys, buckets and candidate pairs.
 
-Buckets are found without sorting: a partition by the leading nine bits of the key, then one small hash table a
-partition that stays in cache (ten times faster than np.argsort on five million keys). One band at a time.
+Buckets are found without sorting, one band at a time: rows are partitioned by the leading nine bits of their keys, then
+each part is grouped with a small hash table that stays in cache (ten times faster than np.argsort on 5 million keys).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EMPTY = np.uint32(0xFFFFFFFF)
 
 @part
 def _key(values, row, first, width):
-    """64-bit key of slots ``first`` to ``first + width`` of a row."""
+    """Return the 64-bit key of slots ``first`` to ``first + width - 1`` of a row."""
     x = np.uint64(first + 1) * M1
     for s in range(first, first + width):
         x = mix(x + np.uint64(values[row, s]))
@@ -27,7 +27,7 @@ def _key(values, row, first, width):
 
 @kernel("uint32[:, ::1], int64, uint64[:, ::1]")
 def all_keys(values, width, keys):
-    """64-bit keys of all rows in all bands into ``keys[bands, n]``: those that the files of an index hold."""
+    """Write the 64-bit keys of all rows in all bands, which the files of an index hold, to ``keys[bands, n]``."""
     for i in range(values.shape[0]):
         for band in range(keys.shape[0]):
             keys[band, i] = _key(values, i, band * width, width)
@@ -35,18 +35,18 @@ def all_keys(values, width, keys):
 
 @kernel("uint32[:, ::1], int64, int64, uint8[:, :, ::1]")
 def short_keys(values, width, first, keys):
-    """Keys of rows in all bands, of 40 bits, the highest byte first, into ``keys[bands, n, 5]`` (uint8) from ``first``.
+    """Write the 40-bit keys of rows in all bands, highest byte first, to ``keys[bands, n, 5]`` (uint8), from ``first``.
 
-    Multilinear hashing (M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via Integer
-    Arithmetic without Primes", STACS 1996) of the slots, mixed once: its multiplications do not wait for each other, so
-    it takes a third of what ``all_keys`` does. Rows of different slots share a key with about 2**-40; who meets by it
-    must be held against the slots.
+    A key is a multilinear hash (M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via
+    Integer Arithmetic without Primes", STACS 1996) of the slots, mixed once. Its multiplications do not wait for each
+    other, so it takes a third of the time of ``all_keys``. Rows with different slots share a key with a probability of
+    about 2**-40, so callers must compare the slots of rows that meet.
     """
     bands = keys.shape[0]
     factors = np.empty(bands * width, np.uint64)
     for s in range(bands * width):
         factors[s] = mix(np.uint64(s + 1) * M1) | np.uint64(1)
-    # unsigned, numba does not ask of each whether it counts from the end: 4.3 ns a key, not 7.2
+    # with unsigned indices numba skips its test for negative ones: 4.3 ns a key instead of 7.2
     for i in range(values.shape[0]):
         s = np.uint64(0)
         at = np.uint64(first + i) * np.uint64(5)
@@ -56,7 +56,7 @@ def short_keys(values, width, first, keys):
                 x += factors[s] * np.uint64(values[i, s])
                 s += np.uint64(1)
             x = (x ^ (x >> S32)) * M3
-            if i + 1 < values.shape[0]:  # three bytes more than the key, which the next row writes over
+            if i + 1 < values.shape[0]:  # writes three bytes more than the key, which the next row overwrites
                 store64(keys, np.int64(at), swapped64(x))
             else:
                 for byte in range(5):
@@ -66,15 +66,15 @@ def short_keys(values, width, first, keys):
 
 @inlined
 def _part_of(keys, i):
-    """The leading nine bits of a key."""
+    """Return the leading nine bits of a key."""
     return (np.int64(keys[i, 0]) << 1) | (np.int64(keys[i, 1]) >> 7)
 
 
 @kernel("read(uint8[:, ::1]), int32[::1], int64, int64[::1]")
 def count_parts(keys, weight, first, counts):
-    """Count the rows with weight of each leading nine bits of their keys into ``counts[PARTS]``.
+    """Count the rows with weight by the leading nine bits of their keys, and add the counts to ``counts[PARTS]``.
 
-    ``keys`` (uint8[m, 5]) are those of the rows from ``first`` on.
+    ``keys`` (uint8[m, 5]) belong to consecutive rows that start at ``first``.
     """
     for i in range(keys.shape[0]):
         if weight[first + i] > 0:
@@ -83,9 +83,9 @@ def count_parts(keys, weight, first, counts):
 
 @kernel("read(uint8[:, ::1]), int32[::1], int64, int64, int64, int64[::1], uint64[::1]")
 def scatter_parts(keys, weight, first, low, high, place, packed):
-    """Write the rows with weight whose leading nine bits are from ``low`` to below ``high`` to their parts.
+    """Write the rows with weight to their parts, if the leading nine bits of their keys are in ``low`` to ``high - 1``.
 
-    The next one of part p goes to ``packed[place[p]]`` as the lower 32 bits of its key and its row, 32 bits each.
+    The next row of part p goes to ``packed[place[p]]``: the lower 32 bits of its key, then its number in 32 bits.
     """
     for i in range(keys.shape[0]):
         if weight[first + i] > 0:
@@ -103,15 +103,15 @@ def scatter_parts(keys, weight, first, low, high, place, packed):
 
 @inlined
 def _range_of(keys, i):
-    """The leading 16 bits of a key."""
+    """Return the leading 16 bits of a key."""
     return (np.int64(keys[i, 0]) << 8) | np.int64(keys[i, 1])
 
 
 @kernel("uint8[:, ::1], uint32[::1], int32[::1], int64[::1], int64[::1]")
 def weigh_ranges(keys, rows, weight, counts, load):
-    """Count some rows, and sum up their weights, for each leading 16 bits of their keys (uint8[n, 5]).
+    """Count some rows, and sum their weights, by the leading 16 bits of their keys (uint8[n, 5]).
 
-    ``counts`` and ``load`` have 65,536 of them.
+    ``counts`` and ``load`` have 65,536 values each.
     """
     for row in rows:
         r = _range_of(keys, row)
@@ -123,7 +123,7 @@ def weigh_ranges(keys, rows, weight, counts, load):
 def spread_ranges(keys, rows, part_of, place, to_rows, to_keys):
     """Write some rows and their keys (uint8[n, 5]) to the parts of their keys, in order.
 
-    ``part_of`` (uint16[65536]) is the part of each leading 16 bits; the next row of part p goes to ``place[p]``.
+    ``part_of`` (uint16[65536]) maps the leading 16 bits to a part; the next row of part p goes to ``place[p]``.
     """
     for row in rows:
         p = part_of[_range_of(keys, row)]
@@ -136,13 +136,13 @@ def spread_ranges(keys, rows, part_of, place, to_rows, to_keys):
 
 @kernel("uint64[::1], int64[::1], int64[::1], uint64")
 def group_parts(packed, begins, ends, salt):
-    """Groups of two and more rows of one key in each part; (members, starts).
+    """Group the rows of each part by key; return (members, starts) of the groups of at least two rows.
 
     Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of the rows.
 
-    Part p is ``packed[begins[p] : ends[p]]`` as ``scatter_parts`` writes it. One table a part, in which ``salt``
-    (odd, random) scatters the keys, says of each entry the one before it of its key; most have none and are done.
-    Memory: 12 bytes an entry of the largest part, and 16 for each member.
+    Part p is ``packed[begins[p] : ends[p]]`` as ``scatter_parts`` writes it. Each part has one hash table, in which
+    ``salt`` (odd, random) scatters the keys. The table finds the first entry with the same key; most entries have none.
+    Memory: 12 bytes for each entry of the largest part, and 16 for each member.
     """
     parts = ends.size
     largest = 0
@@ -196,7 +196,7 @@ def group_parts(packed, begins, ends, salt):
                 if tally[j] < 2:
                     continue
                 size_j = tally[j]
-                tally[j] = used  # where its next member goes
+                tally[j] = used  # the index of its next member
                 used += size_j
                 found += 1
                 starts[found] = used
@@ -210,7 +210,7 @@ def group_parts(packed, begins, ends, salt):
 
 @part
 def _agreeing(row_a, row_b):
-    """Slots in which two signatures agree; counted in 32 bits, as wide as a slot, which takes a fifth off."""
+    """Count the slots in which two signatures agree, in 32 bits as wide as a slot, which saves a fifth of the time."""
     same = np.int32(0)
     for s in range(row_a.size):
         same = np.int32(same + np.int32(row_a[s] == row_b[s]))
@@ -219,7 +219,7 @@ def _agreeing(row_a, row_b):
 
 @part
 def _first_band(values, a, b, bands, width):
-    """First band before ``bands`` in which the signatures of two rows agree in all their rows, else ``bands``."""
+    """Return the first band before ``bands`` in which the signatures of two rows agree, or ``bands`` if none does."""
     for band in range(bands):
         s = band * width
         end = s + width
@@ -232,7 +232,7 @@ def _first_band(values, a, b, bands, width):
 
 @part
 def _past_crowd(members, crowd, i, end):
-    """First position after ``i`` whose member stands in another crowd; members are in order of their crowds."""
+    """Return the first index after ``i`` whose member is in another crowd; members are sorted by crowd."""
     low, high = i + 1, end
     while low < high:
         middle = (low + high) // 2
@@ -248,13 +248,13 @@ def _past_crowd(members, crowd, i, end):
     "int64[::1], int64[::1]"
 )
 def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_crowd, state, left, right):
-    """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
+    """Write candidate pairs of buckets, continuing at ``state``, until done or ``left`` is full; return their number.
 
-    ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is written if its
-    signatures agree in at least ``min_matches`` slots and ``band`` is the first band in which they agree (``band`` < 0:
-    wherever it is met): members of a bucket may have met before, or share a short key by chance. Pairs inside one crowd
-    (``crowd[row]`` equal and >= 0) are passed over, since its star lists them. With ``by_crowd`` the members of a
-    bucket are in rising order of their crowds, and whole crowds are passed over at once.
+    ``state`` is int64[5]: the bucket, i and j of the next pair, the candidates met, and 1 when done. A pair is written
+    if its signatures agree in at least ``min_matches`` slots and ``band`` is the first band in which they agree (if
+    ``band`` < 0, any band): members of a bucket may have met before, or share a short key by chance. Pairs inside one
+    crowd (``crowd[row]`` equal and >= 0) are skipped, because the crowd lists them through its leader. With
+    ``by_crowd``, the members of a bucket are sorted by crowd, so that whole crowds are skipped at once.
     """
     n = 0
     bucket, i, j, candidates = state[0], state[1], state[2], state[3]
@@ -291,7 +291,7 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
 
 @kernel("uint32[:, ::1], int64[::1], int64[::1], int64, int64, int64[::1], int64[::1]")
 def first_bands(values, left, right, bands, width, first, same):
-    """First band in which the signatures of each pair agree (``bands`` when none), and the slots that agree at all."""
+    """Write the first band in which the signatures of each pair agree (``bands`` if none), and the slots that agree."""
     for p in range(left.size):
         a, b = left[p], right[p]
         same[p] = _agreeing(values[a], values[b])
@@ -300,13 +300,13 @@ def first_bands(values, left, right, bands, width, first, same):
 
 @kernel("int64[::1], uint32[:, ::1], int64[::1], uint32[:, ::1], int64, int64, int64[::1]")
 def star_leaders(members, values, leaders, leader_values, held, min_matches, best):
-    """For each member of a hot bucket the leader that its signature agrees with most; returns the leaders then held.
+    """Find, for each member of a hot bucket, the leader whose signature agrees with it most; return how many lead.
 
-    ``members`` come in the order in which they may lead, ``values[i]`` is the signature of member i. ``leaders`` and
-    ``leader_values`` have room for as many as there may be; ``held`` of them are known. A member that is itself a
-    leader is passed over; another goes to the nearest leader met so far, when they agree in ``min_matches`` slots, else
-    it becomes a leader while there is room. ``best[i]`` is the leader's row, or -1. Cost: members x leaders signature
-    comparisons, never members squared.
+    ``members`` come in the order in which they may lead; ``values[i]`` is the signature of member i. ``leaders`` and
+    ``leader_values`` have room for the most leaders allowed; the first ``held`` are known. A member that is itself a
+    leader is skipped. Any other goes to the nearest leader so far if they agree in ``min_matches`` slots. If none does,
+    the member becomes a leader while there is room. ``best[i]`` is the leader's row, or -1. Cost: members x leaders
+    signature comparisons, never members squared.
     """
     n = held
     for i in range(members.size):

@@ -1,7 +1,7 @@
-"""Fields of a few bits of each signature, and the pairs of documents that agree in enough of them.
+"""Fields of a few bits of each signature, and the pairs of documents that agree in enough fields.
 
-The fields of a document lie end to end in ``bits[row]``, the first in the lowest bits of the first word. Their width is
-1, 2, 4 or 8, so that none reaches into the next word.
+The fields of a document are packed end to end in ``bits[row]``, the first in the lowest bits of the first word. Their
+width is 1, 2, 4 or 8, so that no field reaches into the next word.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ S1, S2, S4 = np.uint64(1), np.uint64(2), np.uint64(4)
 
 @kernel("uint32[:, ::1], int64, int64, int64, uint64[:, ::1]")
 def put_bits(values, fields, width, first, bits):
-    """Write the lowest bits of the first ``fields`` slots of each signature to ``bits``, from row ``first`` on."""
+    """Write the lowest bits of the first ``fields`` slots of each signature to ``bits``, starting at row ``first``."""
     a_word = 64 // width
     mask = np.uint64((1 << width) - 1)
     for i in range(values.shape[0]):
@@ -55,11 +55,11 @@ def count_apart(first, left, second, right, width, apart):
 
 @kernel("int64[::1], int64[::1], int64, read(uint64[:, ::1]), int64, int64, int64[::1], int64[::1], int64[::1]")
 def near_pairs(members, starts, largest, bits, width, most_apart, state, left, right):
-    """Write the pairs of buckets that differ in at most ``most_apart`` fields; return how many were written.
+    """Write the pairs of buckets that differ in at most ``most_apart`` fields; return the number of pairs written.
 
-    ``state`` is int64[2]: the next bucket, and the pairs that were met so far. Buckets of more than ``largest`` members
-    are passed over. Stops if ``left`` and ``right`` have no room for all pairs of the next bucket. Members of a bucket
-    rise, so that left rows are the smaller ones. If ``bits`` has no rows, every pair is written.
+    ``state`` is int64[2]: the next bucket, and the number of pairs that have met. Buckets of more than ``largest``
+    members are skipped. The kernel stops if ``left`` and ``right`` have no room for all pairs of the next bucket. The
+    members of a bucket ascend, so left rows are the smaller ones. If ``bits`` has no rows, every pair is written.
     """
     words = bits.shape[1]
     held = np.empty((largest, words), np.uint64)

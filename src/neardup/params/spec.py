@@ -1,6 +1,6 @@
-"""The spec that every artefact carries: all that decides which pairs are found, with nothing left open.
+"""The spec that every artefact carries: every setting that decides which pairs are found, with nothing left open.
 
-And the parameters that are more than a number or a word, read from how they are typed.
+The module also has the parameters that are more than a number or a word, with their parsers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY, check_thresho
 __all__ = ["SPEC_VERSION", "Bands", "CandidateShingle", "Keep", "Normalize", "Screen", "Shingle", "Spec"]
 
 SPEC_VERSION = 1
-"""Raised whenever the same spec would give other hashes, signatures or bands."""
+"""The version of the spec. It rises whenever the same spec would give other hashes, signatures or bands."""
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
 _FORMS = ("none", "nfc", "nfkc")
 _STEPS = ("casefold", "space", "strip", "punct", "digits")
@@ -26,7 +26,7 @@ _STEPS = ("casefold", "space", "strip", "punct", "digits")
 
 @dataclass(frozen=True, slots=True)
 class Shingle:
-    """What a shingle is: runs of ``k`` tokens of ``kind``.
+    """The definition of a shingle: a run of ``k`` tokens of ``kind``.
 
     ``kind`` is ``char`` (code points), ``word`` (runs of letters, marks and numbers in any script), ``byte``
     (bytes of the UTF-8 text) or ``item`` (the document is a set of items; ``k`` is 1).
@@ -58,7 +58,7 @@ class Shingle:
 
     @property
     def letters(self) -> int:
-        """Characters of a run that touches as many words as a shingle does: five letters and a space to a word.
+        """The characters of a run that touches as many words as a shingle does, at five letters and a space a word.
 
         >>> Shingle.parse("char:12").letters, Shingle.parse("word:3").letters
         (12, 13)
@@ -71,18 +71,18 @@ class Shingle:
 
 @dataclass(frozen=True, slots=True)
 class CandidateShingle:
-    """Shingles that candidates are found by, where they are not those that pairs are checked by."""
+    """The shingles that candidates are found by, if pairs are checked by others."""
 
     shingle: Shingle
     threshold: float | None = None
-    """Similarity in these shingles for which the bands are chosen; None: to be chosen."""
+    """The similarity in these shingles for which the bands are chosen. None: not chosen yet."""
 
     @classmethod
     def parse(cls, text: str | CandidateShingle) -> CandidateShingle:
         """Parse ``char:12``, or ``word:3@0.15`` with a threshold.
 
         Raises:
-            InputError: no such shingle, or the threshold is none.
+            InputError: the shingle is unknown, or the threshold is not above 0 and at most 1.
         """
         if isinstance(text, CandidateShingle):
             return text
@@ -90,7 +90,7 @@ class CandidateShingle:
         try:
             shingle = Shingle.parse(name)
             return cls(shingle, check_threshold(float(threshold)) if at else None)
-        except ValueError as exc:  # InputError too
+        except ValueError as exc:  # InputError is a ValueError too
             raise InputError(
                 f"candidates_by is {text!r}. Give char:K, word:K or byte:K, with @T behind it for another threshold of "
                 f"these shingles than is chosen: char:12, word:3@0.15."
@@ -102,11 +102,11 @@ class CandidateShingle:
 
 @dataclass(frozen=True, slots=True)
 class Normalize:
-    """How a text is changed before it is cut into shingles; the order of steps is fixed.
+    """The changes made to a text before it is cut into shingles; the order of the steps is fixed.
 
-    ``form`` is ``none``, ``nfc`` or ``nfkc``. Then, where asked for: ``casefold`` (Unicode full case folding,
-    followed by the form again), ``digits`` (every decimal digit, of Unicode category Nd, becomes 0), ``punct`` (every
-    character of Unicode category P* is dropped), ``space`` (a run of white space becomes one space, none at the ends),
+    ``form`` is ``none``, ``nfc`` or ``nfkc``. The optional steps follow: ``casefold`` (Unicode full case folding, then
+    the form again), ``digits`` (every decimal digit, of Unicode category Nd, becomes 0), ``punct`` (every character of
+    Unicode category P* is dropped), ``space`` (a run of white space becomes one space, and none stays at the ends),
     ``strip`` (all white space is dropped).
     """
 
@@ -145,7 +145,7 @@ class Normalize:
 
     @property
     def is_form_only(self) -> bool:
-        """True when only a Unicode form (or nothing) is applied."""
+        """True if only a Unicode form, or nothing, is applied."""
         return not (self.casefold or self.punct or self.space or self.strip or self.digits)
 
     def __str__(self) -> str:
@@ -154,18 +154,18 @@ class Normalize:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Which document of a cluster is kept: ``first``, ``last``, ``longest``, ``shortest``, ``max:COLUMN``,
-    ``min:COLUMN``, or ``none``."""
+    """The policy that picks the document of a cluster to keep: ``first``, ``last``, ``longest``, ``shortest``,
+    ``max:COLUMN``, ``min:COLUMN``, or ``none``."""
 
     rule: str
     column: str | None = None
 
     @classmethod
     def parse(cls, text: str | Keep) -> Keep:
-        """Read a policy as it is typed.
+        """Parse a policy, such as ``first`` or ``max:date``.
 
         Raises:
-            InputError: no such policy, or a column is missing or too much.
+            InputError: the policy is unknown, or lacks its column, or has a column that it does not take.
 
         >>> Keep.parse("max:date")
         Keep(rule='max', column='date')
@@ -186,7 +186,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """``bands`` bands of ``rows`` rows: a pair is a candidate when all rows of some band agree."""
+    """``bands`` bands of ``rows`` rows each: a pair is a candidate if all rows of some band agree."""
 
     bands: int
     rows: int
@@ -196,7 +196,7 @@ class Bands:
         """Parse ``BxR``, such as ``32x8``.
 
         Raises:
-            InputError: not of that shape, or not positive.
+            InputError: the text does not have that shape, or a number is not positive.
         """
         if isinstance(text, Bands):
             return text
@@ -207,7 +207,7 @@ class Bands:
 
     @property
     def slots(self) -> int:
-        """Signature slots that the bands use."""
+        """The number of signature slots that the bands use."""
         return self.bands * self.rows
 
     def __str__(self) -> str:
@@ -216,20 +216,20 @@ class Bands:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Which candidate pairs are worth an exact check: those whose signatures agree in enough of their lowest bits."""
+    """The screen of candidate pairs: the condition under which the lowest bits make a pair worth an exact check."""
 
     fields: int
-    """Slots of the signature, the first ones, of which bits are kept."""
+    """The number of slots whose lowest bits are kept, each as a field. They are the first slots of a signature."""
     width: int
-    """Bits of each, the lowest."""
+    """The number of lowest bits in each field."""
     least: int
-    """Fields in which a pair must agree."""
+    """The least number of fields in which a pair must agree."""
     least_alone: int
-    """Fields in which a pair that meets in one band only must agree."""
+    """The least number of fields in which a pair must agree if it meets in only one band."""
 
     @classmethod
     def parse(cls, text: str) -> Screen:
-        """Read what ``str`` wrote."""
+        """Parse the output of ``str``, such as ``103/106 of 128x1``."""
         least, alone, fields, width = map(int, re.findall("[0-9]+", text))
         return cls(fields, width, least, alone)
 
@@ -238,18 +238,18 @@ class Screen:
 
     @property
     def words(self) -> int:
-        """Words of 64 bits for each document."""
+        """The number of 64-bit words that hold the fields of a document."""
         return -(-self.fields * self.width // 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """All that decides which pairs are found. Two artefacts with the same ``id`` may be compared."""
+    """Every setting that decides which pairs are found. Two artefacts with the same ``id`` may be compared."""
 
     threshold: float
     recall: float | None
-    """The promised probability that a pair *at* the threshold is found, by bands, filter and screen together. None:
-    candidates are found by other shingles, and nothing is promised."""
+    """The promised probability that a pair *at* the threshold is found, by bands, filter and screen together. It is
+    None if candidates are found by other shingles, because then nothing is promised."""
     shingle: Shingle
     normalize: Normalize
     sketch: str
@@ -257,22 +257,22 @@ class Spec:
     bands: Bands
     seed: int
     min_matches: int
-    """A candidate of a large bucket whose signatures agree in fewer slots is dropped unchecked, inside the promise."""
+    """A pair of a large bucket that agrees in fewer slots is dropped unchecked; ``recall`` counts this loss."""
     crowd: int
     collapse_exact: bool = False
     exact: bool = False
-    """Found by the exact join: no signatures (0 slots, no bands, sketch "none"), and no pair is missed."""
+    """Whether the exact join finds the pairs: without signatures (0 slots, no bands, sketch "none"), missing none."""
     measure: str = DEFAULT_MEASURE
-    """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
+    """The measure of similarity. A separate join finds all pairs whose containment reaches the threshold."""
     verify: str = DEFAULT_VERIFY
-    """``text``: the shingles of each pair that is given were compared themselves, not only their hashes."""
+    """With ``text``, the shingles of each reported pair were compared themselves, not only their hashes."""
     overlap: str = ""
-    """The rule of n-gram overlap, where the measure is one: see ``Overlap``."""
+    """The rule of n-gram overlap, if the measure is overlap: see ``Overlap``."""
     candidates_by: CandidateShingle | None = None
-    """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
+    """The shingles of the signatures, for which bands and filter are chosen. None: ``shingle`` serves for both."""
     screen: Screen | None = None
-    """Of candidate pairs, in JSON as LEAST/LEAST_ALONE of FIELDSxWIDTH. What it may lose is inside the recall promise.
-    None: there are no bands."""
+    """The screen of candidate pairs, in JSON as LEAST/LEAST_ALONE of FIELDSxWIDTH. ``recall`` counts the pairs that it
+    may lose. None: there are no bands."""
 
     def __repr__(self) -> str:
         found = f"slots {self.slots}, bands {self.bands}" if self.slots else "no bands"
@@ -302,10 +302,10 @@ class Spec:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Spec:
-        """The spec whose ``as_dict`` this is.
+        """Make a spec from the result of its ``as_dict``.
 
         Raises:
-            KeyError, TypeError, ValueError: it is none, or its id is another spec's.
+            KeyError, TypeError, ValueError: the values do not make a spec, or the id belongs to another spec.
         """
         plain = {name: value for name, value in stored.items() if name not in ("version", "id")}
         plain.update(
@@ -324,13 +324,13 @@ class Spec:
 
     @property
     def id(self) -> str:
-        """Twelve hexadecimal digits that name the spec."""
+        """The name of the spec, twelve hexadecimal digits."""
         plain = {**self._fields(), "version": SPEC_VERSION}
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     def _fields(self) -> dict[str, Any]:
-        """All fields; those that came later only where set, so that specs made before keep their id."""
+        """Return all fields, but those added later only if they are set, so that earlier specs keep their id."""
         later = {
             "exact": False,
             "measure": DEFAULT_MEASURE,

@@ -1,12 +1,11 @@
-"""Buckets: rows of equal keys meet in a partition, which holds one range of the keys of every band.
+"""Buckets: rows with equal keys meet in a partition, which has one range of the keys of every band.
 
     keys/ ── keys of representatives, by their value ──► buckets/PPPP.arrays   pairs of small buckets, large buckets
 
-The pairs of small buckets are all written, once for each bucket: the driver screens them when it knows their documents.
-
-A key is five bytes and a row four on the way, so that a document of b bands weighs 9 b bytes. A key that is hot by the
-documents of one split alone would make its partition large: there only the key goes, and the documents stay behind,
-in hot-keys/, where the driver finds them.
+All pairs of small buckets are written, once for each bucket; the driver screens them once it has the bits of their
+documents. In an exchange a key takes five bytes and a row four, so a document with b bands takes 9 b bytes. A key that
+is hot within a single split would make its partition large. Its partition gets only the key; the rows stay in
+hot-keys/, where the driver reads them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from neardup.stages.screen import SMALL, near_pairs
 from neardup.types import I32, I64, U8, U64, Mask
 
 RANGES = 1 << 16
-"""Ranges of keys, by their first two bytes, of which a partition has some that follow each other."""
+"""The number of ranges of keys, by their first two bytes. A partition has consecutive ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +37,24 @@ class Buckets:
     bands: I64
     sizes: I64
     members: I64
-    """Of all, rising in each bucket."""
+    """The rows of all buckets, ascending in each bucket."""
 
     def some(self, which: Mask | I64) -> Self:
-        """Some of them, in the order asked for."""
+        """Return some buckets, in the order of ``which``."""
         which = np.flatnonzero(which) if which.dtype == np.bool_ else which
         starts, sizes = starts_of(self.sizes)[:-1][which], self.sizes[which]
         places = np.repeat(starts - starts_of(sizes)[:-1], sizes) + np.arange(int(sizes.sum()))
         return type(self)(self.bands[which], sizes, self.members[places])
 
     def and_(self, more: Self) -> Self:
-        """These and ``more``."""
+        """Return these buckets, followed by ``more``."""
         mine, others = (self.bands, self.sizes, self.members), (more.bands, more.sizes, more.members)
         return type(self)(*(np.concatenate(both) for both in zip(mine, others, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class HotRows:
-    """Documents with keys that are hot in some split by themselves; all arrays are of one length."""
+    """Documents whose keys are hot within a single split; all arrays have the same length."""
 
     rows: I64
     bands: I64
@@ -63,27 +62,27 @@ class HotRows:
 
     @classmethod
     def of(cls, rows: Any, band: int, keys: U8) -> Self:
-        """Those of a band."""
+        """Make the hot rows of one band."""
         return cls(rows, np.full(rows.size, band, dtype=np.int64), as_numbers(keys))
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Several as one."""
+        """Join several into one."""
         found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))]
         found += [(each.rows, each.bands, each.keys) for each in parts]
         return cls(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
     def as_arrays(self) -> Arrays:
-        """For the storage."""
+        """Return the arrays for the storage."""
         return {"hot_rows": self.rows, "hot_bands": self.bands.astype(np.int16), "hot_keys": self.keys}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, base: int) -> Self:
-        """Those of ``as_arrays``, which were counted from ``base``."""
+        """Read the result of ``as_arrays``, whose rows were counted from ``base``."""
         return cls(arrays["hot_rows"] + base, arrays["hot_bands"].astype(np.int64), arrays["hot_keys"])
 
     def buckets(self) -> Buckets:
-        """The buckets of them all."""
+        """Group the rows into buckets by band and key."""
         order = np.lexsort((self.rows, self.keys, self.bands))
         bands, keys = self.bands[order], self.keys[order]
         fresh = np.ones(order.size, dtype=np.bool_)
@@ -93,7 +92,7 @@ class HotRows:
 
 
 def as_numbers(keys: U8) -> U64:
-    """Keys (uint8[n, 5]) as numbers."""
+    """Convert keys (uint8[n, 5]) to numbers."""
     wide = np.zeros((keys.shape[0], 8), dtype=np.uint8)
     wide[:, : keys.shape[1]] = keys
     found: U64 = wide.view(np.uint64)[:, 0]
@@ -101,7 +100,7 @@ def as_numbers(keys: U8) -> U64:
 
 
 def large_buckets(job: Job, parts: int) -> tuple[Buckets, Buckets]:
-    """Hot buckets, and those that wait, of all partitions of the keys."""
+    """Read the hot buckets and the waiting buckets of all partitions of the keys."""
     columns = "sizes", "members", "hot_rows", "hot_bands", "hot_keys", "hot_splits"
     found = list(job.storage.get_all((f"buckets/{part:06d}" for part in range(parts)), *columns))
     sizes = np.concatenate([each["sizes"] for each in found])
@@ -116,7 +115,7 @@ def large_buckets(job: Job, parts: int) -> tuple[Buckets, Buckets]:
 
 
 def give_keys(job: Job, split: int, parts: int) -> Iterator[Blob]:
-    """The keys of a split, each to the partition of its range; those of copies stay behind."""
+    """Yield the keys of a split for each partition, by the ranges of the keys; keys of exact copies are left out."""
     keys = job.storage.get(f"keys/{split:06d}")["keys"]
     weight = weights_of(job, split)
     rows = np.flatnonzero(weight).astype(np.uint32)
@@ -157,15 +156,15 @@ def give_keys(job: Job, split: int, parts: int) -> Iterator[Blob]:
 
 
 def _ranges(keys: U8) -> NDArray[np.uint32]:
-    """The range of each key, of RANGES."""
+    """Return the range of each key, a number below RANGES."""
     found: NDArray[np.uint32] = (keys[:, 0].astype(np.uint32) << np.uint32(8)) | keys[:, 1].astype(np.uint32)
     return found
 
 
 def _is_hot_here(keys: U8, rows: NDArray[np.uint32], weight: I32, load: I64, limit: int) -> Mask | None:
-    """Which of some rows have a key that several of them make hot, whoever else has it; None: there is no such key.
+    """Return a mask of the rows whose key several rows of this split make hot, or None if there is no such key.
 
-    ``load``: weights of the rows, summed up for each range of their keys.
+    ``load`` has the sum of the weights of the rows for each range of keys.
     """
     if load.max() <= limit:
         return None
@@ -180,7 +179,7 @@ def _is_hot_here(keys: U8, rows: NDArray[np.uint32], weight: I32, load: I64, lim
 
 
 def _marks(hot: list[HotRows], part_of: NDArray[np.uint16]) -> dict[int, Arrays]:
-    """The keys that are hot in a split by themselves, for the partitions that they belong to."""
+    """Return the keys that are hot within a split, by the partition that they belong to."""
     found: dict[int, Arrays] = {}
     for each in hot:
         keys = np.unique(each.keys)
@@ -194,7 +193,7 @@ def _marks(hot: list[HotRows], part_of: NDArray[np.uint16]) -> dict[int, Arrays]
 
 
 def weights_of(job: Job, split: int) -> I32:
-    """int32[n]: documents that each document of a split stands for; 0 for copies and empty ones."""
+    """Count the documents that each document of a split represents, int32[n]; 0 for copies and empty texts."""
     weight = (job.storage.get(f"read/{split:06d}", "counts")["counts"] > 0).astype(np.int32)
     known = job.storage.get(f"weights/{split:06d}")
     weight[known["places"]] = known["weight"]
@@ -202,7 +201,7 @@ def weights_of(job: Job, split: int) -> I32:
 
 
 def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
-    """Find the buckets of a partition: pairs of the small ones, and the others with their members."""
+    """Find the buckets of a partition, and write the pairs of small buckets and the members of large buckets."""
     screen = job.spec.screen
     assert screen is not None, "bands come with a screen"
     given = [(job.bases[split], unpacked(blob)) for split, blob in blobs]
@@ -244,7 +243,7 @@ def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
 
 
 def _of_band(given: list[tuple[I64, Arrays]], band: int) -> tuple[I64, U8, I32]:
-    """Rows, rising, with their keys and weights in one band."""
+    """Return the rows of one band, ascending, with their keys and weights."""
     rows, keys, weights = [np.empty(0, np.int64)], [np.empty((0, band_stage.KEY_BYTES), np.uint8)], []
     for base, blob in given:
         some = slice(int(blob["ends"][band]), int(blob["ends"][band + 1]))

@@ -24,7 +24,7 @@ from neardup.types import F64, I64
 
 
 def take_candidates(job: Job, name: str, threshold: float, part: int, blobs: Blobs) -> Facts:
-    """Check the pairs of a partition as one machine does."""
+    """Check the pairs of a partition with the code for one machine, and write those at or above the threshold."""
     pairs = job.storage.get(f"{name}-pairs/{part:06d}")
     taken = taken_texts(blobs)
     left, right = np.searchsorted(taken.rows, pairs["left"]), np.searchsorted(taken.rows, pairs["right"])
@@ -63,17 +63,17 @@ def check_pairs(
     give, take = partial(give_wanted, job, name=name), partial(take_candidates, job, name, threshold)
     found = search.exchange("check", splits, give, parts, take)
     search.tally.checked += sum(each["checked"] for each in found)
-    # a resumed run with another memory limit divides the pairs differently, so the recorded answers count the parts
+    # a resumed run with another memory limit divides pairs differently, so use the number of recorded answers
     for verified in job.storage.get_all(f"{name}-verified/{number:06d}" for number in range(len(found))):
         left, right = np.searchsorted(rows, verified["left"]), np.searchsorted(rows, verified["right"])
         yield left, right, verified["similarity"]
 
 
 class RemoteChecker(Checker):
-    """Gives exact similarities as ``Checker`` does; the cluster works them out."""
+    """A ``Checker`` whose exact similarities are computed on the cluster."""
 
     def __init__(self, search: ClusterWork, collection: Collection, *, threads: int) -> None:
-        """``search`` knows the documents of ``collection``."""
+        """Check documents of ``collection`` with ``search``, which knows them."""
         super().__init__(collection, threads=threads)
         self._search = search
 
@@ -86,7 +86,7 @@ class RemoteChecker(Checker):
         parts: Parts | None = None,
         observer: Observer | None = None,
     ) -> F64:
-        """Check pairs as ``Checker`` does; the cluster has the texts."""
+        """Check pairs as ``Checker`` does, with the texts on the cluster."""
         if not left.size:
             return np.empty(0)
         n = np.uint64(len(self.collection))

@@ -1,7 +1,7 @@
-"""Hot buckets: the texts of their members come to the driver, where the code of one machine deals with them.
+"""Hot buckets: the texts of their members come to the driver, where the code for one machine finds crowds and pairs.
 
-What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. How many members
-there are is told.
+Each decision about crowds depends on earlier bands and buckets, so the work is not distributed. A note reports the
+number of members.
 
     crowds.arrays            members, the crowd of each, the stars of crowds
     crowd-pairs/NNNNNN.arrays   candidate pairs outside crowds
@@ -30,40 +30,40 @@ from neardup.types import F64, I64, Mask
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """What became of the members of hot buckets; all by rows."""
+    """The decisions about the members of hot buckets, by rows."""
 
     rows: I64
-    """Members, rising."""
+    """The members, ascending."""
     crowd: I64
-    """The row of the leader of each one's crowd, or -1."""
+    """The row of the leader of each member's crowd, or -1."""
     passed_over: I64
-    """Two members of one number here need not be paired in a band with a hot bucket; -1: of none."""
+    """A number for each member, or -1. Two members with one number need not be paired in a band with a hot bucket."""
     apart: Mask
-    """Which were told apart."""
+    """bool[m]: whether rare shingles separated the member; all similar pairs of two such members have been met."""
     stars: I64
-    """int64[m, 2]: members of crowds and their leaders."""
+    """int64[m, 2]: the members of crowds, each with its leader."""
     similarity: F64
-    """float64[m]: of each star."""
+    """float64[m]: the similarity of each member and its leader."""
     bands: tuple[int, ...]
-    """Bands with a hot bucket."""
+    """The bands with a hot bucket."""
     pairs: tuple[str, ...]
-    """Names of the files of candidate pairs, all of them vouched for."""
+    """The names of the files of candidate pairs, which were compared by whole signatures and need no screen."""
 
     @classmethod
     def none(cls) -> Crowded:
-        """Where there is no hot bucket."""
+        """Return the result for a search without hot buckets."""
         whole, none = np.empty(0, np.int64), np.empty(0, np.bool_)
         return cls(whole, whole, whole, none, np.empty((0, 2), np.int64), np.empty(0), (), ())
 
     @property
     def involved(self) -> I64:
-        """Members that are in a crowd."""
+        """The rows that are in a crowd, leaders included."""
         found: I64 = np.concatenate((self.rows[self.crowd >= 0], self.stars.ravel()))
         return found
 
 
 def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
-    """Find crowds, and the pairs of hot buckets outside of them."""
+    """Find crowds, and the pairs of hot buckets outside crowds."""
     job, rows = work.job, np.unique(hot.members)
     if not rows.size:
         return Crowded.none()
@@ -91,7 +91,7 @@ def _columns(arrays: Arrays) -> dict[str, Any]:
 
 
 def _found(work: ClusterWork, hot: Buckets, rows: I64, collection: Collection) -> Facts:
-    """Let one machine's code find it, and write it down."""
+    """Find crowds and pairs with the code for one machine, and write them to the storage."""
     job = work.job
     weight = np.concatenate([buckets.weights_of(job, split)[places] for split, _, places in job.by_split(rows)])
     bands = BandWork(collection, weight, threads=work.threads, observer=Silent())

@@ -1,7 +1,7 @@
-"""What the driver knows of documents: only of those that have a copy or may have a pair.
+"""The known documents: the driver keeps data only for documents that have an exact copy or may have a pair.
 
-Their rows are numbered anew, in the same order. What one machine decides depends on that order and on their content, so
-it decides the same here.
+These documents get new row numbers in the same order. All decisions depend only on that order and on the contents, so
+they are the same as on one machine.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, MOST_FAULTS, SLACK, Batch, Documents, Fault
 
 COLUMNS = "counts", "lengths", "prints", "bits"
-"""The columns of the first reading that ``collection`` takes; ``lengths`` counts the bytes of normalised texts."""
+"""The columns of the first reading that ``collection`` uses; ``lengths`` has the bytes of normalised texts."""
 
 
 def look_up(job: Inputs, split: int, name: str) -> Facts:
-    """Write COLUMNS, rows and ids of the requested documents of a split."""
+    """Write the COLUMNS, rows and ids of the requested documents of a split to the storage."""
     places = job.storage.get(f"{name}-asked/{split:06d}")["places"]
     found = job.storage.get(f"read/{split:06d}")
     known: Arrays = {column: found[column][places] for column in (*COLUMNS, "rows") if column in found}
@@ -45,7 +45,7 @@ def look_up(job: Inputs, split: int, name: str) -> Facts:
 
 
 def looked_up(job: Job, name: str, splits: Sequence[int]) -> Arrays:
-    """Read the COLUMNS that ``look_up`` wrote down for splits."""
+    """Read the COLUMNS that ``look_up`` wrote for ``splits``."""
     found = list(job.storage.get_all((f"{name}/{split:06d}" for split in splits), *COLUMNS))
     return gathered({column: [each[column] for each in found] for column in COLUMNS}, job.spec)
 
@@ -54,7 +54,7 @@ class KnownTexts(SourceTexts):
     """The lengths of texts that are with the workers."""
 
     def __init__(self, lengths: Column) -> None:
-        """``lengths``: bytes of the normalised texts."""
+        """Use ``lengths``, the bytes of the normalised texts."""
         self._known = lengths
 
     def __len__(self) -> int:
@@ -79,10 +79,10 @@ class KnownTexts(SourceTexts):
 
 @dataclass(slots=True)
 class KnownCollection(Collection):
-    """The known documents; their texts are with the workers."""
+    """The known documents, whose texts are with the workers."""
 
     shown: WrittenTexts | None = None
-    """The texts as they were written, where these are to be had."""
+    """The texts as they were written, if they are available."""
 
     @property
     def written(self) -> WrittenTexts | None:
@@ -104,10 +104,10 @@ def collection(job: Job, space: Space, found: Arrays) -> KnownCollection:
 
 
 class KnownPlaces(Places):
-    """Places of the known documents by their new numbers; of sources also what only all documents tell."""
+    """The sources and lines of the known documents, by their new numbers, and the document counts of whole sources."""
 
     def __init__(self, job: Inputs, facts: Sequence[Facts]) -> None:
-        """``facts``: what each split counted."""
+        """Use ``facts``, the counts of each split."""
         super().__init__()
         self._job = job
         self._facts = facts
@@ -129,10 +129,10 @@ class KnownPlaces(Places):
 
 
 class KnownIds(Ids):
-    """Ids of the known documents by their new numbers; of all, what they are and how many come twice."""
+    """The ids of the known documents, by their new numbers, with the kinds and repeats of the ids of all documents."""
 
     first_records: Mapping[str, int] | None = None
-    """Number of the first record of each source, where made ids are numbers of records and not ``source:row``."""
+    """The number of the first record of each source, if made ids are record numbers instead of ``source:row``."""
 
     def __init__(self, places: KnownPlaces, *, kinds: set[str], repeated: tuple[int, str | None]) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class KnownIds(Ids):
 
 
 def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64:
-    """The lines, or rows, in the source of some documents of a split, by their places in the split."""
+    """Return the lines or rows in the source for documents of a split, by their indices in the split."""
     if "rows" in arrays:
         found: I64 = arrays["rows"][places] + facts["before"]
         return found
@@ -178,7 +178,7 @@ def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64
 def provenance(
     job: Inputs, facts: Sequence[Facts], rows: I64, name: str, *, repeated: tuple[int, str | None] = (0, None)
 ) -> Provenance:
-    """Names and places of known documents, and what was wrong with any; what is known was looked up as ``name``."""
+    """Make the provenance of known documents, with the faults of all; ``look_up`` wrote their data as ``name``."""
     has_documents = [each for each in facts if each["documents"]]
     kinds = {each["ids"] for each in has_documents}
     known = Provenance()
@@ -210,10 +210,10 @@ def provenance(
 
 
 def no_documents(source: str) -> Batch:
-    """A batch of a source that has none."""
+    """Make a batch without documents for a source."""
     return Batch(empty_documents(0), source, np.empty(0, dtype=np.int64))
 
 
 def empty_documents(n: int) -> Documents:
-    """So many documents without text."""
+    """Make ``n`` documents without text."""
     return Documents(np.zeros(SLACK, dtype=np.uint8), np.zeros(n + 1, dtype=np.int64))

@@ -1,8 +1,8 @@
-"""The first stage: each split is read, normalised and sketched; what the later stages need of it goes to the storage.
+"""The first stage: read, normalise and sketch each split, and write the data for later stages to the storage.
 
-read/NNNNNN.arrays    counts, prints, lengths, bits, rows (where they do not follow each other), and ids
+read/NNNNNN.arrays    counts, prints, lengths, bits, rows (unless they are consecutive), and ids
 keys/NNNNNN.arrays    the keys of all bands
-places/NNNNNN.arrays  where in its file each record is, where it can be read by itself
+places/NNNNNN.arrays  the offset of each record in its file, if records can be read one by one
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from neardup.stages.bands import KEY_BYTES
 from neardup.types import I64, Batch, Places
 
 MADE, NUMBERS, STRINGS = "made", "numbers", "strings"
-"""Kinds of ids; as those of ``inputs.names``."""
+"""The kinds of ids, as in ``inputs.names``."""
 
 
 def read(job: Job, split: int) -> Facts:
-    """Read a split; what it has of documents goes to the storage, what it counted is the answer."""
+    """Read a split, write the data of its documents to the storage, and return its counts."""
     spec, piece = job.spec, job.splits[split]
     source = job.source_of(split)
     reading = read_split(source, piece)
@@ -71,17 +71,17 @@ def read(job: Job, split: int) -> Facts:
 
 
 class Names:
-    """What a split tells of its documents beside their texts: names, places, and what was wrong with any."""
+    """The ids, lines and faults of the documents of a split."""
 
     def __init__(self, job: Inputs, reading: SplitReading) -> None:
-        """None yet."""
+        """Begin without documents."""
         self._job, self._reading = job, reading
         self._rows: list[I64] = [np.empty(0, dtype=np.int64)]
         self._ids: list[Any] = []
         self._facts: Facts = {"documents": 0, "bytes": 0, "bad": 0, "blank": 0, "faults": [], "batches": 0}
 
     def enter(self, batch: Batch) -> None:
-        """Take a batch, in order."""
+        """Add a batch; batches come in order."""
         facts = self._facts
         facts["batches"] += 1
         facts["bad"] += batch.bad
@@ -95,8 +95,8 @@ class Names:
             self._ids.append(batch.ids)
 
     def told(self) -> tuple[Facts, Arrays]:
-        """When all was read: what was counted, and the arrays ``rows`` (where they do not follow each other) and ids,
-        as ``known`` looks them up."""
+        """Return the counts of the split, and the arrays ``rows`` (unless consecutive) and ids for ``known``.
+        Call it after the last batch."""
         facts, reading, arrays = self._facts, self._reading, {"rows": np.concatenate(self._rows)}
         facts["records"] = reading.records
         facts["relative"] = reading.is_relative
@@ -115,7 +115,7 @@ class Names:
 
 
 def batches_of_split(job: Inputs, source: Source, reading: SplitReading) -> Iterator[Batch]:
-    """The batches of a split; a record that fails the run is named by its line in the file, or its row in the frame."""
+    """Yield the batches of a split; an error names a bad record by its line in the file, or its row in the frame."""
     try:
         yield from batches_of(reading)
     except FaultInSplit as exc:
@@ -125,7 +125,7 @@ def batches_of_split(job: Inputs, source: Source, reading: SplitReading) -> Iter
 
 
 def tell_reader(reader: Reader, splits: Sequence[Split], facts: Sequence[Facts]) -> None:
-    """Tell a reader what workers found out of its sources: their columns, and what was passed over."""
+    """Give a reader the facts that workers found about its sources: their columns, and the skipped files."""
     for split, each in zip(splits, facts, strict=True):
         if each["columns"] is not None and split.first == 0:
             told = each["columns"]
@@ -135,7 +135,7 @@ def tell_reader(reader: Reader, splits: Sequence[Split], facts: Sequence[Facts])
 
 
 def _sample(arrays: Arrays) -> Arrays:
-    """Of each text of the smallest hashes its print and the place of its first document: what hints may be drawn of."""
+    """Return the smallest hashes of texts, each with the index of its first document, as a sample for hints."""
     at = np.flatnonzero(arrays["counts"] > 0)
     hashes = hashes_of(arrays["prints"][at], SEED)
     hashes, first = np.unique(hashes, return_index=True)
@@ -143,7 +143,7 @@ def _sample(arrays: Arrays) -> Arrays:
 
 
 def gathered(found: Mapping[str, Sequence[Any]], spec: Spec) -> Arrays:
-    """Join the pieces of columns that all documents of a search have; a column without pieces is empty."""
+    """Join the pieces of the columns that all documents of a search have; a column without pieces is empty."""
     empty = {
         "counts": np.empty(0, dtype=np.int64),
         "prints": np.empty((0, 2), dtype=np.uint64),
@@ -157,7 +157,7 @@ def gathered(found: Mapping[str, Sequence[Any]], spec: Spec) -> Arrays:
 
 
 def id_arrays(ids: Any) -> Arrays:
-    """An Arrow array of int64 or large_string without nulls as arrays."""
+    """Convert an Arrow array of int64 or large_string, without nulls, to arrays."""
     if pa.types.is_integer(ids.type):
         return {"ids": np.asarray(ids.cast(pa.int64()))}
     ids = pa.concat_arrays([ids.cast(pa.large_string())])
@@ -167,7 +167,7 @@ def id_arrays(ids: Any) -> Arrays:
 
 
 def ids_from(arrays: Arrays) -> Any:
-    """The Arrow array of ``id_arrays``; None: the ids are made."""
+    """Return the Arrow array that ``id_arrays`` converted, or None if the ids are made."""
     if "ids" in arrays:
         return pa.array(arrays["ids"])
     if "id_offsets" not in arrays:

@@ -1,9 +1,9 @@
-"""A search on a cluster: the stages in their order, and what the driver decides between them.
+"""A search on a cluster: the stages in order, and the decisions of the driver between them.
 
     read ─► prints ─► copies ─► keys ─► (crowds) ─► names ─► check ─► SearchState of the known documents
 
-Each stage leaves its answers in the storage. What comes out is what ``engine.run.search`` gives, but of those documents
-only that have a copy or were in a candidate pair.
+Each stage writes its answers to the storage. The result is that of ``engine.run.search``, but only for documents that
+have an exact copy or were in a candidate pair.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from neardup.spark.work import ClusterWork
 from neardup.types import I32, I64
 
 PART_KEYS = 8_000_000
-"""Keys of one partition, about."""
+"""The approximate number of keys in one partition."""
 
 
 class ClusterSearch(ClusterWork):
-    """One search."""
+    """One search on a cluster."""
 
     on_hints: Callable[[Sequence[Hint]], None]
-    """Told what does not fit the setting, as soon as it is known."""
+    """A function that receives hints about texts that do not suit the setting, as soon as they are known."""
 
     def run(self) -> SearchState:
-        """Find the verified pairs."""
+        """Run all stages, and return the state of the search with its verified pairs."""
         spec = self.job.spec
         self.read()
         groups = find_copies(self)
@@ -66,12 +66,12 @@ class ClusterSearch(ClusterWork):
         pairs = self._verified(pending, crowded, crowd, check)
         alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
-        told = replace(self.tally)  # of the search: what is checked later, while documents are chosen, does not count
+        told = replace(self.tally)  # a copy, because pairs checked later, while documents are chosen, do not count
         gathered = Gathered(self.collection, found, weight, check, told, self.stages, self.names)
         return SearchState.of(gathered, pairs, crowd)
 
     def read(self) -> None:
-        """Read all splits; rows have their numbers then."""
+        """Read all splits, after which rows have their numbers."""
         job, tally = self.job, self.tally
         bases = self.count_read(self.map("read", range(len(job.splits)), partial(reading.read, job)))
         self.job = replace(job, bases=bases)
@@ -81,7 +81,7 @@ class ClusterSearch(ClusterWork):
         tally.empty = sum(each["empty"] for each in self.facts)
 
     def look(self, distinct: int) -> None:
-        """Look at a sample of the texts: hints are known before the work begins. ``distinct``: texts that there are."""
+        """Find hints from a sample before the work begins; ``distinct`` is the number of distinct texts."""
         job, found = self.job, [np.empty((0, 2), dtype=np.uint64)]
         samples = job.storage.get_all(f"sample/{split:06d}" for split in self.filled)
         for split, sample in zip(self.filled, samples, strict=True):
@@ -96,7 +96,7 @@ class ClusterSearch(ClusterWork):
             self.on_hints(fit(collection, np.ones(len(collection), dtype=np.int32), distinct=distinct))
 
     def find_buckets(self) -> int:
-        """Bring keys together; the number of partitions."""
+        """Exchange the keys and find their buckets; return the number of partitions."""
         job = self.job
         parts = 1 + self.tally.documents * job.spec.bands.bands // PART_KEYS
         parts = min(parts, buckets.RANGES)
@@ -106,13 +106,13 @@ class ClusterSearch(ClusterWork):
         return parts
 
     def _involved(self, files: list[str], *more: I64) -> I64:
-        """Rows, rising, that are in a candidate pair of some files, and ``more``."""
+        """Return the rows of the candidate pairs in ``files``, joined with ``more``, ascending."""
         pairs = self.job.storage.get_all(files, "left", "right")
         both = (np.concatenate((each["left"], each["right"])) for each in pairs)
         return distinct(np.concatenate([distinct(rows) for rows in chain(more, both)]))
 
     def _learn(self, rows: I64) -> None:
-        """Get to know these documents: from now on they are numbered by their places in ``rows``."""
+        """Make ``rows`` the known documents, whose new numbers are their indices in ``rows``."""
         self.rows = rows
         self.collection = known.collection(self.job, self.space, self.look_up("known", rows))
         self.names = known.provenance(self.job, self.facts, rows, "known", repeated=self.repeated_ids)
@@ -124,7 +124,7 @@ class ClusterSearch(ClusterWork):
         return Copies(weight, several, starts, members, self.tally.empty)
 
     def _crowd(self, crowded: Crowded) -> I32:
-        """Give the leader of each known document's crowd, or -1, by the new numbers of both."""
+        """Return the leader of each known document's crowd, or -1, by the new numbers of both."""
         crowd = np.full(self.rows.size, -1, dtype=np.int32)
         inside = crowded.crowd >= 0
         at = np.searchsorted(self.rows, crowded.rows[inside])

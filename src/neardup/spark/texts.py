@@ -1,7 +1,7 @@
-"""Texts on their way: out of the splits, through an exchange, into a collection as one machine has it.
+"""Move texts out of the splits, through an exchange, into a collection like that of one machine.
 
-What travels are the texts as they are written: who gets them normalises them as the first reading did, holds their
-prints against those of that reading, and so notices an input that was changed.
+The texts travel as they are written. The receiver normalises them as the first reading did and compares their prints
+with the prints of that reading, which reveals an input that has changed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from neardup.types import I64, U8, U64, Batch
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Texts of some documents, and what the first reading knew of them."""
+    """The texts of some documents, with their rows and prints from the first reading."""
 
     rows: I64
-    """Rising."""
+    """The rows, ascending."""
     prints: U64
     batches: Sequence[Callable[[], Batch]]
     """The texts in the order of the rows, as they are written."""
 
 
 def give_wanted(job: Job, split: int, name: str) -> Iterator[Blob]:
-    """The texts of a split that ``ClusterWork.put_wanted`` asked for, each to the partitions that want it."""
+    """Yield the texts of a split for each partition that wants them, as ``ClusterWork.put_wanted`` recorded."""
     wanted = job.storage.get(f"{name}-wanted/{split:06d}")
     asked, part = wanted["places"], wanted["part"]
     prints = job.storage.get(f"read/{split:06d}", "prints")["prints"]
@@ -59,7 +59,7 @@ def give_wanted(job: Job, split: int, name: str) -> Iterator[Blob]:
 
 
 def taken_texts(blobs: Blobs) -> Taken:
-    """The texts in the blobs of a partition."""
+    """Return the texts in the blobs of a partition."""
     rows, prints = [np.empty(0, np.int64)], [np.empty((0, 2), np.uint64)]
     batches = []
     for _, blob in blobs:
@@ -71,7 +71,7 @@ def taken_texts(blobs: Blobs) -> Taken:
 
 
 def bring(job: Job, split: int, name: str) -> Facts:
-    """Bring some texts of a split, as they are written, to the storage."""
+    """Write the requested texts of a split, as they are in the input, to the storage."""
     wanted = job.storage.get(f"{name}-wanted/{split:06d}")["places"]
     prints = job.storage.get(f"read/{split:06d}", "prints")["prints"][wanted]
     found = [as_arrays(documents) for documents, _ in job.texts_of(split, wanted)]
@@ -82,7 +82,7 @@ def bring(job: Job, split: int, name: str) -> Facts:
 
 
 def brought_texts(job: Job, name: str, splits: Sequence[int]) -> Taken:
-    """The texts of splits that were brought under a name; they are read from the storage one split after the other."""
+    """Return the texts that ``bring`` wrote as ``name``; they are read from the storage one split after the other."""
     files = [f"{name}/{split:06d}" for split in splits]
     known = list(job.storage.get_all(files, "rows", "prints"))
     rows, prints = (np.concatenate([each[column] for each in known]) for column in ("rows", "prints"))
@@ -108,13 +108,13 @@ def collected(
     space: Space | None = None,
     threads: int = 1,
 ) -> Iterator[Collection]:
-    """A collection of texts, as one machine makes it; row i is the i-th of them.
+    """Make a collection of texts as one machine does; row i is text i.
 
-    It is in ``space``, and without one within the memory of a worker. Unless ``is_sketched`` it has texts, prints and
-    counts only.
+    The collection is in ``space``, or within the memory of a worker if there is no ``space``. Unless ``is_sketched``,
+    it has only texts, prints and counts.
 
     Raises:
-        InputChanged: a text is not that of the first reading.
+        InputChanged: a text differs from the one in the first reading.
     """
     with nullcontext(space) if space is not None else local_space(job.memory) as used:
         collection = collect(
@@ -131,12 +131,12 @@ def collected(
 
 
 def _unsketched(spec: Spec) -> Spec:
-    """The same without signatures."""
+    """Return the spec without signatures."""
     return replace(spec, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, candidates_by=None, screen=None)
 
 
 def check_prints(job: Job, rows: I64, prints: U64, known: U64) -> None:
-    """Raise InputChanged where the prints of rows are not those that are ``known`` from the first reading."""
+    """Raise InputChanged if the prints of rows differ from those ``known`` from the first reading."""
     same = (prints == known).all(axis=1)
     if not same.all():
         split = int(np.searchsorted(job.bases, rows[np.argmin(same)], side="right")) - 1
@@ -147,13 +147,13 @@ def check_prints(job: Job, rows: I64, prints: U64, known: U64) -> None:
 
 
 def worker_budget(memory: int) -> Budget:
-    """What the process of a worker may use of its ``memory``."""
+    """Return the budget of a worker process within its ``memory``."""
     return Budget(memory, max(LEAST_WORK, memory - PROGRAM))
 
 
 @contextmanager
 def local_space(memory: int) -> Iterator[Space]:
-    """A budget, and a folder of the machine for what does not fit it; removed at the end."""
+    """Make a space within ``memory``, with a temporary folder for data that does not fit; it is removed at the end."""
     path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{os.urandom(6).hex()}"
     space = Space(worker_budget(memory), path, {})
     try:

@@ -1,9 +1,9 @@
-"""Buckets that are neither small nor hot: their signatures are compared in tasks, which get the texts of some buckets.
+"""Waiting buckets, neither small nor hot: tasks get the texts of some buckets, and compare their signatures.
 
     buckets/ ── large buckets ──► driver ── by component ──► waiting1/PPPPPP.arrays
     inputs ── texts of members, once for a component ──────► waiting1-pairs/PPPPPP.arrays   pairs that pass the estimate
 
-They wait until the crowds are known, as on one machine, so that pairs inside a crowd are passed over.
+These buckets wait until the crowds are known, as on one machine, so that pairs inside a crowd are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neardup.types import I64
 
 
 def pair_waiting(work: ClusterWork, waiting: Buckets, crowded: Crowded) -> list[str]:
-    """Pair up buckets that wait; gives the names of the files with their pairs."""
+    """Pair up the waiting buckets, and return the names of the files with their pairs."""
     if not waiting.sizes.size:
         return []
     job, name = work.job, work.next_name("waiting")
@@ -62,7 +62,7 @@ def pair_waiting(work: ClusterWork, waiting: Buckets, crowded: Crowded) -> list[
 
 
 def _together(waiting: Buckets, rows: I64, lengths: I64) -> Iterator[I64]:
-    """Buckets whose members go to one partition: whole components of them, unless one is too large by itself."""
+    """Yield the buckets for each partition: whole components of them, unless a single one is too large."""
     starts, places = starts_of(waiting.sizes), np.searchsorted(rows, waiting.members)
     components = Components(rows.size)
     heads = places[starts[:-1]]

@@ -1,4 +1,4 @@
-"""What the steps of a search have in common: the cluster's stages, and how splits are asked for documents."""
+"""The common part of the steps of a search: the stages on the cluster, and requests to splits for documents."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ from neardup.spark.storage import files_written
 from neardup.types import I64, Fault
 
 TOO_LARGE = "too large"
-"""In an answer: the rows of two documents that the memory of a worker does not allow to compare; and its "need"."""
+"""The key in an answer for the rows of two documents too large to compare in a worker; "need" has the memory needed."""
 
 
 AnyInputs = TypeVar("AnyInputs", bound=Inputs, covariant=True)
 
 
 class WorkerTooLargeError(TooLargeError):
-    """Two documents, by their rows, are too long to be compared within the memory of a worker."""
+    """Two documents, given by their rows, are too long to compare within the memory of a worker."""
 
 
 class StagedWork(Generic[AnyInputs]):
-    """The stages of one run, each done once. The driver keeps what it decides itself within its ``space``."""
+    """The stages of one run, each done once. The driver keeps the data of its own decisions in ``space``."""
 
     def __init__(
         self, cluster: Cluster, job: AnyInputs, space: Space, *, observer: Observer | None, threads: int
     ) -> None:
-        """Nothing is done yet; ``threads`` are those of the driver."""
+        """Begin with no stage done; ``threads`` is the number of threads of the driver."""
         self.cluster, self.job, self.space, self.threads = cluster, job, space, threads
         self.observer = observer or Silent()
         self.stages = Stages(space, self.observer)
         self.tally = RunTally(threads=threads, seconds=self.stages.seconds)
         self.facts: list[Facts] = []
-        """What each split counted."""
+        """The counts of each split."""
         self.was_done = False
-        """Whether the last stage was done by the run that this one goes on with."""
+        """Whether the last stage was done by the run that this one resumes."""
         self._rounds = 0
         self._done = 0
 
     @contextmanager
     def apart(self, name: str) -> Iterator[Space]:
-        """A space beside that of the run, for what the driver does and then forgets."""
+        """Make a separate space for temporary work of the driver; it is removed at the end."""
         path = None if self.space.path is None else self.space.path.with_name(f"{self.space.path.name}-{name}")
         space = Space(self.space.budget, path, {})
         try:
@@ -64,7 +64,7 @@ class StagedWork(Generic[AnyInputs]):
             space.close(finished=True)
 
     def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:
-        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
+        """Run a stage on the cluster; see ``exchange.Cluster``. Raises the error of the first task that fails."""
         each = list(tasks)
         return self._once(name, lambda: self.cluster.map(name, each, partial(_noted, work)), len(each))
 
@@ -76,20 +76,20 @@ class StagedWork(Generic[AnyInputs]):
         parts: int,
         take: Callable[[int, Blobs], Facts],
     ) -> list[Facts]:
-        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
+        """Run an exchange on the cluster; see ``exchange.Cluster``. Raises the error of the first task that fails."""
         each = list(tasks)
         taken = partial(_noted, take)
         return self._once(name, lambda: self.cluster.exchange(name, each, give, parts, taken), len(each) + parts)
 
     def once(self, name: str, work: Callable[[], Facts]) -> Facts:
-        """A stage of the driver, which is done as those of the cluster are: once."""
+        """Run a stage on the driver, once per run like the stages of the cluster."""
         (found,) = self._once(name, lambda: [_noted(work)], None)
         return found
 
     def _once(self, name: str, work: Callable[[], list[Facts]], tasks: int | None) -> list[Facts]:
-        """Do a stage, unless the run that this one goes on with did; its answers, which are in the storage then.
+        """Return the answers of a stage, from the storage if the run that this one resumes has done the stage.
 
-        Stages come in one order, which what they found decides: so the number of a stage names it.
+        The order of stages depends only on their results, so the number of a stage identifies it.
         """
         self._done += 1
         done, storage = f"done/{self._done:03d}-{name.replace(' ', '-')}", self.job.storage
@@ -115,7 +115,7 @@ class StagedWork(Generic[AnyInputs]):
         return found
 
     def _recorded(self, name: str, done: str) -> Facts | None:
-        """The record of a stage that was done, and whose files are there in their sizes."""
+        """Return the record of a finished stage, or None unless all of its files exist with their recorded sizes."""
         storage = self.job.storage
         if not storage.has_facts(done):
             return None
@@ -125,19 +125,19 @@ class StagedWork(Generic[AnyInputs]):
                 return record
         except SpoolError:
             if storage.has_facts(done):
-                raise  # it cannot be read, and is not known to be damaged
+                raise  # the record cannot be read, and is not known to be damaged
         self.observer.note(f"what the stage {name!r} wrote is not there as it was written: it is done again")
         return None
 
     def next_name(self, name: str) -> str:
-        """A name that no stage had."""
+        """Return a name that no stage has used."""
         self._rounds += 1
         return f"{name}{self._rounds}"
 
     def count_read(self, facts: list[Facts]) -> I64:
-        """Take what each split counted when it was read, and tell each how many records of its source come before.
+        """Store the counts of each split, adding the number of records before the split in its source.
 
-        int64[splits + 1]: the row of the first document of each split.
+        Returns int64[splits + 1]: the row of the first document of each split.
         """
         before, last, watch = 0, -1, Watch()
         for number, (split, each) in enumerate(zip(self.job.splits, facts, strict=True)):
@@ -152,7 +152,7 @@ class StagedWork(Generic[AnyInputs]):
 
     @property
     def filled(self) -> list[int]:
-        """Splits that have documents."""
+        """The splits that have documents."""
         filled: list[int] = np.flatnonzero(np.diff(self.job.bases)).tolist()
         return filled
 
@@ -161,18 +161,18 @@ class ClusterWork(StagedWork[Job]):
     """The work of one search."""
 
     rows: I64
-    """Of the known documents, rising, as soon as these are known: their places here are their new numbers."""
+    """The rows of the known documents, ascending, once these are known: their indices here are their new numbers."""
     collection: known.KnownCollection
     """The known documents, by their new numbers."""
     repeated_ids: tuple[int, str | None] = (0, None)
-    """How many documents carry the id of an earlier one, and an id that comes back."""
+    """The number of documents with the id of an earlier document, and one such id."""
 
     def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
-        """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""
+        """Record for each split the partitions that its documents go to; rows are ascending and may repeat."""
         return self._put(name, rows, lambda some: {"part": part[some]})
 
     def put_places(self, name: str, rows: I64) -> list[int]:
-        """Tell splits which of their documents are asked for; rows are rising."""
+        """Record for each split the documents that are wanted; rows are ascending."""
         return self._put(name, rows, lambda some: {})
 
     def _put(self, name: str, rows: I64, more: Callable[[slice], Arrays]) -> list[int]:
@@ -181,21 +181,21 @@ class ClusterWork(StagedWork[Job]):
         return [split for split, _, _ in found]
 
     def look_up(self, name: str, rows: I64) -> Arrays:
-        """Look up ``known.COLUMNS`` of documents by their sorted rows; write their names to the storage."""
+        """Look up ``known.COLUMNS`` of documents by their sorted rows, and write their names to the storage."""
         job = self.job
         splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))
         return known.looked_up(job, name, splits)
 
     def names_of(self, rows: I64) -> Provenance:
-        """Names of some documents, rising: what an error says of them, so that it is no stage of the run."""
+        """Look up the names of documents, by ascending rows, for an error message, outside the recorded stages."""
         job, name = self.job, self.next_name("named")
         splits = self.put_places(f"{name}-asked", rows)
         self.cluster.map("names", splits, partial(known.look_up, job, name=name))
         return known.provenance(job, self.facts, rows, name)
 
     def bring(self, rows: I64, name: str) -> tuple[str, list[int]]:
-        """Bring texts, as they are written, to the storage; gives their name there, and the splits that have some."""
+        """Copy texts, as in the input, to the storage; return their name there, and the splits that have any."""
         job, named = self.job, self.next_name("texts")
         splits = self.put_places(f"{named}-wanted", rows)
         self.map(name, splits, partial(texts.bring, job, name=named))
@@ -203,7 +203,7 @@ class ClusterWork(StagedWork[Job]):
 
 
 def _noted(work: Callable[..., Facts], *given: Any) -> Facts:
-    """What a task answers, and the files that it wrote."""
+    """Run a task, and return its answer and the files that it wrote."""
     with files_written() as files:
         facts = work(*given)
     return {"facts": facts, "files": files}

@@ -1,4 +1,4 @@
-"""The documents of a run by row, in memory or in two files, with one face."""
+"""The documents of a run by row, in memory or in two files, with one interface."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.types import I64, SLACK, Documents, Mask
 
 Parts = Callable[[I64], Iterator[tuple[Documents, I64, slice]]]
-"""Gives some documents of ``Texts``; see ``Texts.parts``."""
+"""A function that yields some documents of ``Texts``, as ``Texts.parts`` does."""
 
 
 class Texts(Protocol):
-    """Documents by row, in the order in which they came."""
+    """Documents by row, in the order in which they were appended."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, in memory or on disk."""
+        """The number of bytes in use, in memory or on disk."""
 
     def __len__(self) -> int:
-        """Documents."""
+        """Return the number of documents."""
 
     def append(self, documents: Documents) -> None:
-        """Add a block at the end."""
+        """Append a block of documents."""
 
     def lengths(self, rows: I64) -> I64:
-        """int64[m]: bytes of some documents, in any order, repeats allowed."""
+        """Return the number of bytes of each document, int64[m]; ``rows`` may be in any order and repeat."""
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some documents, strictly rising, block by block; of each its first ``most`` bytes at least.
+        """Yield the documents of strictly ascending rows, block by block, or at least the first ``most`` bytes of each.
 
-        Yields a block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
+        Each item is a block, the index in this block of each row found there (int64), and the slice of these ``rows``.
         """
 
 
 class MemoryTexts(Texts):
-    """Documents in memory: the blocks as they came, none copied."""
+    """Documents in memory: the blocks as they were appended, without copies."""
 
     def __init__(self) -> None:
         self.blocks: list[Documents] = []
@@ -52,11 +52,11 @@ class MemoryTexts(Texts):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the blocks keep alive, whole buffers counted, and their offsets and lengths."""
+        """The number of bytes that the blocks keep alive: whole buffers, offsets and lengths."""
         return self._held + self._lengths.nbytes
 
     def append(self, documents: Documents) -> None:
-        """Add a block at the end; it is shared, not copied."""
+        """Append a block, which is shared, not copied."""
         owner = _owner(documents.data)
         before = _owner(self.blocks[-1].data) if self.blocks else None
         self._held += documents.offsets.nbytes + (0 if owner is before else owner.nbytes)
@@ -68,7 +68,7 @@ class MemoryTexts(Texts):
         return self._lengths.take(rows)
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``: the blocks that hold them, whole."""
+        """Yield what ``Texts.parts`` promises, in whole blocks as they were appended."""
         if rows.size == 0:
             return
         firsts = self._firsts.array
@@ -79,7 +79,7 @@ class MemoryTexts(Texts):
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
     def same(self, left: I64, right: I64) -> Mask:
-        """Whether pairs of documents, in any order, are equal, byte for byte. Nothing is copied."""
+        """Return whether the documents of each pair, in any order, are equal byte for byte, without copying them."""
         lengths = self.lengths(left)
         equal: Mask = lengths == self.lengths(right)
         alike = np.flatnonzero(equal)
@@ -87,7 +87,7 @@ class MemoryTexts(Texts):
         return equal
 
     def _addresses(self, rows: I64) -> I64:
-        """int64[m]: where in memory the bytes of some documents begin."""
+        """Return the memory address of the first byte of each document, int64[m]."""
         firsts = self._firsts.array
         block_of = np.searchsorted(firsts, rows, side="right") - 1
         order = np.argsort(block_of, kind="stable")
@@ -101,10 +101,10 @@ class MemoryTexts(Texts):
 
 
 class FileTexts(Texts):
-    """Documents in two spool files, made by ``Workdir.texts``: the bytes end to end, and where each document ends."""
+    """Documents in two spool files, made by ``Workdir.texts``: their bytes end to end, and the offset of each end."""
 
     def __init__(self, data: FileColumn, ends: FileColumn) -> None:
-        """Read and append ``data`` (uint8) and ``ends`` (int64)."""
+        """Use ``data`` (uint8) and ``ends`` (int64) for reading and appending."""
         self._data = data
         self._ends = ends
 
@@ -113,7 +113,7 @@ class FileTexts(Texts):
 
     @property
     def nbytes(self) -> int:
-        """Bytes on disk."""
+        """The number of bytes on disk."""
         return self._data.nbytes + self._ends.nbytes
 
     def append(self, documents: Documents) -> None:
@@ -127,7 +127,7 @@ class FileTexts(Texts):
         return stops - starts
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``: one new block of just these, and of no more than their first ``most`` bytes."""
+        """Yield the documents as one new block; with ``most``, no more than the first ``most`` bytes of each."""
         if rows.size == 0:
             return
         starts, stops = self._bounds(rows)
@@ -141,7 +141,7 @@ class FileTexts(Texts):
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
 
     def _bounds(self, rows: I64) -> tuple[I64, I64]:
-        """First byte, and the one after the last, of some documents."""
+        """Return the offsets of the first byte of each document and of the byte after its last."""
         if rows.size and int(rows[0]) + rows.size - 1 == int(rows[-1]) and bool(np.all(np.diff(rows) == 1)):
             first = int(rows[0])
             if first < 0 or first + rows.size > len(self):
@@ -156,8 +156,8 @@ class FileTexts(Texts):
 
 
 def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:
-    """Whether the bytes at pairs of addresses are the same; the caller keeps what lies there."""
-    from neardup.kernels.equal import equal_bytes  # here: whoever checks names of outputs needs no numba
+    """Return whether the bytes at each pair of addresses are equal; the caller keeps that memory alive."""
+    from neardup.kernels.equal import equal_bytes  # imported here, because checking output names needs no numba
 
     equal = np.empty(lengths.size, dtype=np.bool_)
     equal_bytes(first, second, lengths, equal)
@@ -165,7 +165,7 @@ def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:
 
 
 def _owner(array: NDArray[Any]) -> NDArray[Any]:
-    """The array whose memory a view keeps alive."""
+    """Return the array whose memory a view keeps alive."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

@@ -1,8 +1,8 @@
 """Banding: candidate pairs of signatures, and the hot buckets that are too large to pair up.
 
-Each band is independent: keys, buckets, pairs. A pair is met once, in the first band where both agree, and leaves at
-once unless its signatures agree in enough slots. A bucket of more documents than the crowd limit is *hot*: it is
-handed back whole, for ``engine`` to deal with by leaders.
+Each band has its own keys, buckets and pairs. A pair is counted once, in the first band where its rows agree, and is
+dropped at once unless its signatures agree in enough slots. A bucket with more documents than the crowd limit is *hot*:
+it is returned whole, and ``engine`` compares its documents with leaders.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from neardup.stages.shingle import SALT
 from neardup.types import I32, I64, U8, U32, U64, Mask, frozen
 
 PARTS = banding.PARTS
-"""Largest number of parts that ``grouped`` can make."""
+"""The most parts that ``grouped`` can make."""
 KEY_BYTES = 5
-"""Of a short key. With n rows, n squared / 2**41 pairs meet in a band by chance, and are told apart when they are
-checked: a million of a billion rows, where 32 bits would make a hundred million."""
+"""The size of a short key. Among n rows, n squared / 2**41 pairs meet in a band by chance and are dropped later:
+half a million pairs for a billion rows, where keys of 32 bits would make a hundred million."""
 PAIRS_AT_A_TIME = 1 << 16
-"""Pairs that are handed out at a time, about: one bucket may have millions."""
+"""The most pairs that are yielded at a time: one bucket may have millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +32,36 @@ class BandBuckets:
     """The buckets of one band."""
 
     members: I64
-    """Rows, bucket after bucket."""
+    """The rows of the buckets, end to end."""
     starts: I64
-    """int64[buckets + 1] into ``members``."""
+    """int64[buckets + 1]: the index in ``members`` where each bucket starts, and their end."""
     hot: list[I64]
-    """Members of each bucket that holds more documents than the limit; they are not in ``members``."""
+    """The rows of each bucket with more documents than the limit; these rows are not in ``members``."""
 
     def chosen(self, which: Mask) -> tuple[I64, I64]:
-        """Members and starts of some buckets."""
+        """Return the members and starts of the chosen buckets."""
         sizes = np.diff(self.starts)
         return self.members[np.repeat(which, sizes)], starts_of(sizes[which])
 
     def pieces(self, room: int) -> Iterator[tuple[I64, I64]]:
-        """Members and starts of as many buckets at a time as have ``room`` members together, of one at least."""
+        """Yield the members and starts of as many buckets at a time as fit into ``room`` members, but at least one."""
         for part in cut(np.diff(self.starts), room):
             starts = self.starts[part.start : part.stop + 1]
             yield self.members[starts[0] : starts[-1]], starts - starts[0]
 
 
 def keys_of(values: U32, bands: Bands) -> U64:
-    """uint64[bands, n], the keys of all rows in all bands."""
+    """Return the keys of all rows in all bands, uint64[bands, n]."""
     keys = np.empty((bands.bands, values.shape[0]), dtype=np.uint64)
-    if bands.bands:  # the joins have none, nor signatures of which a row could be taken
+    if bands.bands:  # the joins have no bands, and no signatures to make keys from
         banding.all_keys(values, bands.rows, keys)
     return keys
 
 
 def short_keys(values: U32, bands: Bands) -> U8:
-    """uint8[bands, n, KEY_BYTES]: keys of 40 bits of all rows in all bands.
+    """Return the 40-bit keys of all rows in all bands, uint8[bands, n, KEY_BYTES].
 
-    Equal slots have equal keys; n rows of different slots have n squared / 2**41 pairs of equal ones.
+    Equal slots have equal keys. Among n rows with different slots, n squared / 2**41 pairs have equal keys by chance.
     """
     keys = np.empty((bands.bands, values.shape[0], KEY_BYTES), dtype=np.uint8)
     put_short_keys(values, bands, 0, keys)
@@ -69,24 +69,24 @@ def short_keys(values: U32, bands: Bands) -> U8:
 
 
 def put_short_keys(values: U32, bands: Bands, first: int, keys: U8) -> None:
-    """Write ``short_keys`` of some rows to those of all, from row ``first`` on."""
+    """Write the ``short_keys`` of some consecutive rows into ``keys`` of all rows, starting at row ``first``."""
     if bands.bands:
         banding.short_keys(values, bands.rows, first, keys)
 
 
 def as_numbers(keys: U8) -> U64:
-    """uint64[m] of keys uint8[m, KEY_BYTES]."""
+    """Convert keys, uint8[m, KEY_BYTES], to numbers, uint64[m]."""
     wide = np.zeros((keys.shape[0], 8), dtype=np.uint8)
     wide[:, 8 - KEY_BYTES :] = keys
     return wide.view(">u8").astype(np.uint64).ravel()
 
 
 KeyBlocks = Callable[[], Iterable[tuple[int, U8]]]
-"""Gives (first row, uint8[m, KEY_BYTES]) of all rows, in order, whenever it is called."""
+"""A function whose every call returns (first row, uint8[m, KEY_BYTES]) for all rows, block by block, in order."""
 
 
 def part_sizes(blocks: KeyBlocks, weight: I32) -> I64:
-    """int64[PARTS]: how many rows with weight (int32[n]) each of the finest parts has that ``grouped`` can make."""
+    """Count the rows with a weight (int32[n]) above 0 in each of the PARTS parts of the keys; int64[PARTS]."""
     counts = np.zeros(PARTS, dtype=np.int64)
     for first, keys in blocks():
         banding.count_parts(frozen(keys), weight, first, counts)
@@ -94,7 +94,7 @@ def part_sizes(blocks: KeyBlocks, weight: I32) -> I64:
 
 
 def counts_of(keys: U8) -> I64:
-    """int64[bands, PARTS]: the ``part_sizes`` of each band of keys, uint8[bands, n, KEY_BYTES], all with weight."""
+    """Count ``part_sizes`` for each band of keys, uint8[bands, n, KEY_BYTES], taking all rows; int64[bands, PARTS]."""
     counts = np.zeros((keys.shape[0], PARTS), dtype=np.int64)
     everyone = np.ones(keys.shape[1], dtype=np.int32)
     for of_band, counted in zip(keys, counts, strict=True):
@@ -110,11 +110,11 @@ def grouped(
     counts: I64 | None = None,
     packed: U64 | None = None,
 ) -> tuple[I64, I64]:
-    """Buckets of equal short keys in one of ``parts`` ranges of them: members, rising in each, and where each starts.
+    """Find the buckets of equal short keys in one of ``parts`` key ranges: their members, ascending, and their starts.
 
-    ``weight`` is int32[n], 0 for rows that are left out; ``counts`` are their ``part_sizes``, or those of more rows,
-    for whoever knows them. ``packed`` is an array to work in, of as many values as they say for the range. O(n).
-    Memory: these 8 bytes for each row in the range, and little beside.
+    ``weight`` is int32[n], 0 for rows that are left out. ``counts`` are the ``part_sizes`` of these or of more rows, if
+    the caller has them. ``packed`` is a buffer with room for the rows that ``counts`` has in the range. Time: O(n).
+    Memory: 8 bytes for each row in the range, and little more.
     """
     counts = part_sizes(blocks, weight) if counts is None else counts
     low, high = part * PARTS // parts, (part + 1) * PARTS // parts
@@ -129,13 +129,13 @@ def grouped(
 
 
 def group(keys: U8, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
-    """Buckets of equal short keys (uint8[m, KEY_BYTES]) of ``rows``; see ``limited``."""
+    """Find the buckets of equal short keys (uint8[m, KEY_BYTES]) of ``rows``; see ``limited``."""
     members, starts = grouped(lambda: [(0, keys)], np.ones(rows.size, dtype=np.int32))
     return limited(rows[members], starts, weight, limit=limit)
 
 
 def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBuckets:
-    """Buckets, of which those of more documents than ``limit``, as ``weight`` (int32[n]) counts them, are hot."""
+    """Separate the hot buckets: those with more documents than ``limit``, as counted by ``weight`` (int32[n])."""
     if members.size == 0:
         return BandBuckets(members, starts, [])
     load = np.add.reduceat(weight[members], starts[:-1], dtype=np.int64)
@@ -147,7 +147,7 @@ def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBucket
 
 
 def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, I64]:
-    """For each pair the first band in which both signatures agree, and the number of slots that agree."""
+    """Return the first band in which the signatures of each pair agree, and the number of slots that agree."""
     first, same = np.empty(left.size, dtype=np.int64), np.empty(left.size, dtype=np.int64)
     banding.first_bands(values, left, right, bands.bands, bands.rows, first, same)
     return first, same
@@ -156,11 +156,11 @@ def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, 
 def pair_up(
     buckets: BandBuckets, values: U32, crowd: I32, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
 ) -> Iterator[tuple[I64, I64, int]]:
-    """Candidate pairs of the buckets of one band that pass the estimate filter, at most PAIRS_AT_A_TIME at a time.
+    """Yield candidate pairs in the buckets of one band that pass the estimate filter, at most PAIRS_AT_A_TIME at once.
 
-    Pairs that agree in an earlier band than ``band`` are passed over, and those inside a crowd; ``crowd`` is int32[n],
-    -1 for rows in none. With ``by_crowd`` the members of each bucket are in rising order of their crowds, which then
-    cost nothing. Yields left, right (left < right), and the number of candidates that were met with them.
+    Pairs that agree in a band before ``band``, or are inside one crowd, are skipped; ``crowd`` is int32[n], -1 for rows
+    in no crowd. With ``by_crowd``, the members of each bucket are sorted by crowd, so that skipping a crowd costs
+    nothing. Each item is left, right (left < right) and the number of candidates met among them before the filter.
     """
     state = np.array([0, 0, 1, 0, 0], dtype=np.int64)  # the first pair is (0, 1)
     room = 1024
@@ -175,12 +175,12 @@ def pair_up(
 
 
 class Leading:
-    """The leaders of one hot bucket, met one after another; signatures come in pieces, so they need not all be held."""
+    """The leaders of one hot bucket, found member by member. Signatures come in pieces, so not all are in memory."""
 
     def __init__(self, known: I64, known_values: U32, *, most: int, min_matches: int) -> None:
-        """Begin with the rows that lead already, in this bucket or elsewhere, and their signatures.
+        """Begin with the rows that are already leaders, in this bucket or elsewhere, and their signatures.
 
-        A bucket may have ``most`` leaders; member and leader must agree in ``min_matches`` slots.
+        A bucket has at most ``most`` leaders; a member and its leader must agree in ``min_matches`` slots.
         """
         self._held = held = min(known.size, most)
         self._min_matches = min_matches
@@ -190,9 +190,9 @@ class Leading:
         self._values[:held] = known_values[:held]
 
     def nearest(self, members: I64, values: U32) -> I64:
-        """For each of the next members the leader that it should be checked against, or -1.
+        """Return the leader that each of the next members should be compared with, or -1.
 
-        ``members`` are rows in the order in which they may lead, ``values`` (uint32[m, slots]) their signatures.
+        ``members`` are rows in the order in which they may lead; ``values`` (uint32[m, slots]) are their signatures.
         """
         best = np.empty(members.size, dtype=np.int64)
         self._held = int(

@@ -1,4 +1,4 @@
-"""Pairs of rows as numbers of 62 bits, which sort by the blocks of both rows, then as the pairs do."""
+"""Pairs of rows as 62-bit numbers, which sort by the blocks of both rows, then by the rows themselves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from neardup.types import I64, U64
 
 @dataclass(frozen=True, slots=True)
 class PairNumbers:
-    """Numbers of pairs of rows below ``n``, which is 2**31 at most.
+    """Convert between pairs of rows below ``n``, which is at most 2**31, and their numbers.
 
-    A block has ``2**low`` rows. The number of a pair has, from the highest bit on: the block of the left row, the block
-    of the right one, the place of the left row in its block, the place of the right one.
+    A block has ``2**low`` rows. The number of a pair has four parts, the highest bits first: the block of the left row,
+    the block of the right row, and the index of each row in its block, left before right.
 
     Example:
         >>> numbers = PairNumbers(n=8, low=2)
@@ -31,7 +31,7 @@ class PairNumbers:
         return max(0, (max(self.n, 2) - 1).bit_length() - self.low)
 
     def of(self, left: I64, right: I64) -> U64:
-        """Give the numbers of pairs, uint64[m]."""
+        """Return the numbers of pairs, uint64[m]."""
         a, b, low = left.astype(np.uint64), right.astype(np.uint64), np.uint64(self.low)
         inside = np.uint64((1 << self.low) - 1)
         blocks = (a >> low) << np.uint64(self._high) | (b >> low)
@@ -40,7 +40,7 @@ class PairNumbers:
         return numbers
 
     def pairs(self, numbers: U64) -> tuple[I64, I64]:
-        """Give left and right of pairs, int64[m] each."""
+        """Return the left and right rows of pairs, int64[m] each."""
         low, inside = np.uint64(self.low), np.uint64((1 << self.low) - 1)
         left_block, right_block = self.blocks(numbers)
         left = left_block << low | (numbers >> low) & inside
@@ -48,6 +48,6 @@ class PairNumbers:
         return left.astype(np.int64), right.astype(np.int64)
 
     def blocks(self, numbers: U64) -> tuple[U64, U64]:
-        """Give the blocks of the left and the right rows of pairs."""
+        """Return the blocks of the left and of the right rows of pairs."""
         blocks = numbers >> np.uint64(2 * self.low)
         return blocks >> np.uint64(self._high), blocks & np.uint64((1 << self._high) - 1)

@@ -1,6 +1,6 @@
-"""The screen: a few bits of each signature, and the candidate pairs that are worth an exact check by them.
+"""The screen: a few bits of each signature decide which candidate pairs are worth an exact check.
 
-How many bits, and in how many of them a pair must agree, is chosen in ``neardup.screening``.
+``neardup.screening`` chooses the number of bits, and the number of fields in which a pair must agree.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from neardup.params import Screen
 from neardup.types import I64, U32, U64, Mask, frozen
 
 SMALL = 64
-"""Rows of a bucket up to which all of its pairs are screened at once. In larger ones whole signatures are compared."""
+"""The most rows of a bucket whose pairs are screened by bits. In larger buckets whole signatures are compared."""
 ROOM = 1 << 16
-"""Pairs that are written at a time."""
+"""The most pairs that are yielded at a time."""
 
 
 def bits_of(values: U32, screen: Screen) -> U64:
-    """uint64[n, screen.words]: the bits of signatures, uint32[n, slots]."""
+    """Return the bits of signatures (uint32[n, slots]) as uint64[n, screen.words]."""
     bits = np.empty((values.shape[0], screen.words), dtype=np.uint64)
     put_bits(values, screen, 0, bits)
     return bits
 
 
 def put_bits(values: U32, screen: Screen, first: int, bits: U64) -> None:
-    """Write ``bits_of`` some rows to those of all, from row ``first`` on."""
+    """Write the ``bits_of`` some consecutive signatures into ``bits`` of all rows, starting at row ``first``."""
     screening.put_bits(values, screen.fields, screen.width, first, bits)
 
 
 def near_pairs(members: I64, starts: I64, screen: Screen, bits: U64 | None) -> Iterator[tuple[I64, I64, int]]:
-    """Yield the pairs of small buckets that agree in ``screen.least`` fields, some at a time, and how many were met.
+    """Yield the pairs of small buckets that agree in ``screen.least`` fields, some at a time, and how many pairs met.
 
-    Bucket g is ``members[starts[g] : starts[g + 1]]``, rising. ``bits`` (uint64[n, words]) are those of all rows; None:
-    every pair is given. Left rows are smaller than right ones. Buckets of more than SMALL members are passed over.
+    Bucket g is ``members[starts[g] : starts[g + 1]]``, ascending, so left rows are smaller than right rows. ``bits``
+    (uint64[n, words]) belong to all rows; with None, every pair is yielded. Buckets above SMALL members are skipped.
     """
     known = np.empty((0, screen.words), dtype=np.uint64) if bits is None else bits
     state = np.zeros(2, dtype=np.int64)
@@ -48,9 +48,9 @@ def near_pairs(members: I64, starts: I64, screen: Screen, bits: U64 | None) -> I
 
 
 def passes(first: U64, left: I64, second: U64, right: I64, screen: Screen, is_alone: Mask) -> Mask:
-    """Return which pairs of a row of ``first`` and one of ``second`` (uint64[·, words]) are worth an exact check.
+    """Return a mask of the pairs that are worth an exact check: pair p is ``first[left[p]]`` and ``second[right[p]]``.
 
-    ``is_alone``: whether a pair meets in one band only.
+    ``first`` and ``second`` are bits, uint64[·, words]. ``is_alone`` marks the pairs that meet in only one band.
     """
     apart = np.empty(left.size, dtype=np.int64)
     screening.count_apart(frozen(first), left, frozen(second), right, screen.width, apart)

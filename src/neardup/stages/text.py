@@ -1,9 +1,9 @@
-"""Normalisation: from documents as read to documents as compared.
+"""Normalisation: turn documents as read into documents as compared.
 
-ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Kernels write the texts of which
-each character tells by itself what becomes of it, if need be after letters were joined to the marks right behind them.
-The others are handed one by one to ``normalize_text``, the judge; the test errs on the side of asking it. Nothing here
-merges words of another script: marks are never stripped.
+ASCII is already in every Unicode form, so if only a form is applied, a block of ASCII is returned unchanged, buffer and
+all. Kernels normalise a text if each of its characters can be mapped on its own, if need be after composing letters
+with the marks that follow. All other texts, and doubtful ones, go one by one to ``normalize_text``, which defines the
+result. Marks are never stripped, so that different words of any script stay different.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from neardup.stages.unicode_forms import FORMS, to_form
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
 SEPARATOR = b"\xff"
-"""Between the items of a document that is a set."""
+"""The byte between the items of a document that is a set."""
 
 
 def normalize_text(text: str, normalize: Normalize) -> str:
-    """Normalise one text: form, case folding and form again, digits, punctuation, white space. The plain definition.
+    """Normalise one text: form, case folding and form again, digits, punctuation, white space. This is the definition.
 
     >>> normalize_text("Ａ  rose,\\nis", Normalize.parse("nfkc,casefold,punct,space"))
     'a rose is'
@@ -51,10 +51,10 @@ def normalize_text(text: str, normalize: Normalize) -> str:
 
 
 def normalize_documents(documents: Documents, normalize: Normalize, *, items: bool = False) -> Documents:
-    """Normalise a block; the same block when nothing changes. Invalid UTF-8 is replaced by U+FFFD where it is met.
+    """Normalise a block, and return the same block if nothing changes. U+FFFD replaces any invalid UTF-8 on the way.
 
-    With ``items`` documents are sets, items apart by SEPARATOR, each normalised by itself: steps may make items equal,
-    never join them.
+    With ``items``, documents are sets of items between SEPARATOR, each normalised by itself. The steps may make two
+    items equal, but never join them.
     """
     if normalize.is_form_only and (normalize.form == "none" or _is_ascii(documents)):
         return documents
@@ -69,7 +69,7 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
 
 
 def _by_characters(documents: Documents, normalize: Normalize, *, items: bool) -> tuple[Documents, I64]:
-    """The block, normalised where the characters of a document tell what it becomes; the places of the others."""
+    """Normalise the documents whose characters can be mapped one by one; return the block and indices of the others."""
     table = table_of(normalize)
     found = np.full(len(documents), normal.UNSEEN if normalize.is_form_only else normal.MAPPED, dtype=np.uint8)
     if normalize.is_form_only:
@@ -87,7 +87,7 @@ def _is_ascii(documents: Documents) -> bool:
 
 
 def with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> None:
-    """Call a kernel until the table has the pages that it meets; the second time is the last but for threads."""
+    """Call a kernel until the table has all pages that it needs: twice at most, unless other threads interfere."""
     wanted = np.zeros(normal.PAGES, dtype=np.bool_)
     while kernel(table.now, wanted):
         table.grow(wanted)
@@ -95,8 +95,8 @@ def with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> N
 
 
 def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Documents:
-    """The block with the documents found MAPPED as their characters become, and nothing of those that are ASK."""
-    room = documents.nbytes + documents.nbytes // 4 + 4096  # texts that grow more are left to the judge
+    """Copy the SAME documents, map the characters of the MAPPED ones, and leave the ASK ones empty."""
+    room = documents.nbytes + documents.nbytes // 4 + 4096  # texts that grow more go to ``normalize_text``
     out, offsets = np.zeros(room + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
     known = found.copy()
 
@@ -109,14 +109,14 @@ def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Do
 
 
 def _composed(documents: Documents) -> Documents:
-    """The documents with letters and the marks behind them made one: other bytes for what has the same forms."""
+    """Compose letters with the marks that follow them. The bytes change, but the Unicode forms stay the same."""
     out, offsets = np.zeros(documents.nbytes + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
     normal.compose(*_arrays(documents), *composites(), out, offsets)
     return Documents(out, offsets)
 
 
 def _judged(documents: Documents, normalize: Normalize, *, items: bool) -> Documents:
-    """The documents, normalised one by one."""
+    """Normalise the documents one by one with ``normalize_text``."""
     texts: list[bytes] = []
     for i in range(len(documents)):
         parts = documents.blob(i).split(SEPARATOR) if items else [documents.blob(i)]
@@ -126,7 +126,7 @@ def _judged(documents: Documents, normalize: Normalize, *, items: bool) -> Docum
 
 
 def chosen(documents: Documents, places: I64) -> Documents:
-    """Some documents of a block, copied unless they are all of it."""
+    """Return the documents of a block at some indices, copied unless they are the whole block."""
     if places.size == len(documents):
         return documents
     begins = documents.offsets[places]
@@ -138,7 +138,7 @@ def chosen(documents: Documents, places: I64) -> Documents:
 
 
 def arranged(blocks: Sequence[Documents], order: I64) -> Documents:
-    """The documents of several blocks as one block, in another order: the i-th is the ``order[i]``-th of them all."""
+    """Join blocks into one in another order: document i of the result is document ``order[i]`` of all blocks."""
     sizes = np.concatenate([np.diff(block.offsets) for block in blocks])
     offsets = starts_of(sizes[order])
     data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
@@ -153,7 +153,7 @@ def arranged(blocks: Sequence[Documents], order: I64) -> Documents:
 
 
 def _replaced(documents: Documents, places: I64, others: Documents) -> Documents:
-    """The documents with others at some places; the same block when nothing changes."""
+    """Replace the documents at some indices by others; return the same block if nothing changes."""
     if places.size == 0:
         return documents
     before, after = chosen(documents, places), others.offsets[:-1].copy()
@@ -174,7 +174,7 @@ def _bytes(documents: Documents) -> U8:
 
 
 class _Punctuation(dict[int, int | None]):
-    """For ``str.translate``: punctuation becomes nothing. It learns the characters that it meets."""
+    """A table for ``str.translate`` that removes punctuation. It stores the characters that it meets."""
 
     def __missing__(self, point: int) -> int | None:
         self[point] = kept = None if is_punctuation(chr(point)) else point
@@ -185,7 +185,7 @@ _PUNCTUATION = _Punctuation()
 
 
 class _Digits(dict[int, int]):
-    """For ``str.translate``: decimal digits become 0. It learns the characters that it meets."""
+    """A table for ``str.translate`` that turns decimal digits into 0. It stores the characters that it meets."""
 
     def __missing__(self, point: int) -> int:
         self[point] = kept = ord("0") if chr(point).isdecimal() else point

@@ -1,6 +1,6 @@
-"""The exact check: Jaccard similarity, or containment, of candidate pairs on their shingle sets.
+"""The exact check: the Jaccard similarity or containment of candidate pairs, from their shingle sets.
 
-Pairs are checked in an order in which each document's set is built once and dropped soon.
+Pairs are checked in an order that lets each document's set be built once and dropped soon.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from neardup.stages.shingle import Hasher, shingle_set
 from neardup.types import F64, I64, Documents, PaddedSets
 
 SPARSE = 256
-"""Rows for each pair, from the first to the last, up to which they are numbered by a bit each: 64 bytes a pair at most,
-with the counts beside."""
+"""The most rows per pair, counted from the first row to the last, for which rows are numbered with a bitmap. It takes
+at most 64 bytes a pair, counts included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pairs that are checked together and the documents that they need."""
+    """Pairs that are checked together, and the documents that they need."""
 
     pairs: I64
     """Indices into the candidate pairs."""
     docs: I64
-    """Rows whose sets are needed, rising."""
+    """The rows of the documents whose sets are needed, ascending."""
     counts: I64
-    """Shingles of each, with repeats."""
+    """The number of shingles of each document, with repeats."""
     lengths: I64
-    """Bytes of each."""
+    """The number of bytes of each document."""
     left: I64
-    """Index into ``docs`` for each pair."""
+    """The index in ``docs`` of the left document of each pair."""
     right: I64
-    """Index into ``docs`` for each pair."""
+    """The index in ``docs`` of the right document of each pair."""
 
 
 def chunks(
@@ -47,11 +47,11 @@ def chunks(
     *,
     budget: int,
 ) -> Iterator[Chunk]:
-    """Cut candidate pairs into chunks whose documents have at most ``budget`` shingles, or of one pair with more.
+    """Divide candidate pairs into chunks whose documents have at most ``budget`` shingles, or more if one pair does.
 
-    ``counts`` gives the shingles of rising rows, with repeats, ``lengths`` their bytes. A chunk has whole components of
-    the candidate graph, so that no document is in two of them; only a component that is too large by itself is cut.
-    O(pairs), and for such a component O(pairs log pairs).
+    ``counts`` returns the shingles of ascending rows, with repeats; ``lengths`` returns their bytes. A chunk consists
+    of whole components of the candidate graph, so that no document is in two chunks; only a component above the budget
+    is divided. Time: O(pairs), and O(pairs log pairs) for a divided component.
     """
     if left.size == 0:
         return
@@ -71,7 +71,7 @@ def chunks(
 
 
 def numbered(left: I64, right: I64) -> tuple[I64, I64, I64]:
-    """The distinct rows of pairs, rising, and which of them each side is."""
+    """Return the distinct rows of pairs, ascending, and the indices of the left and of the right rows among them."""
     first, last = int(min(left.min(), right.min())), int(max(left.max(), right.max()))
     if last - first > SPARSE * left.size:
         rows, both = np.unique(np.concatenate((left, right)), return_inverse=True)
@@ -82,9 +82,9 @@ def numbered(left: I64, right: I64) -> tuple[I64, I64, I64]:
 
 
 def _blocks(whole: Chunk, budget: int) -> Iterator[Chunk]:
-    """A component that is too large, cut: documents into blocks of half the budget, pairs by the blocks of both.
+    """Divide a component above the budget: documents into blocks of half the budget, pairs by their two blocks.
 
-    A set is built at most once for each block that it has a pair with.
+    The set of a document is built at most once for each block that it has a pair with.
     """
     cost = whole.counts
     block = np.cumsum(cost) // max(1, budget // 2)
@@ -103,11 +103,11 @@ def _blocks(whole: Chunk, budget: int) -> Iterator[Chunk]:
 def check_pairs(
     left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float, is_containment: bool = False
 ) -> F64:
-    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
+    """Return the exact similarity of each pair of a set of ``first`` and one of ``second``, or -1 below the threshold.
 
-    intersection / union, or for containment intersection / smaller set, is compared as a float64, correctly rounded,
-    with the threshold as typed: a pair at exactly 7/10 passes 0.7. O(shingles of both) a pair, less where the
-    threshold is out of reach early.
+    Jaccard similarity is intersection / union, containment is intersection / smaller set. The quotient is a correctly
+    rounded float64, compared with the threshold as typed: a pair at exactly 7/10 passes 0.7. A pair takes O(shingles of
+    both), or less if the threshold is soon out of reach.
     """
     similarity = np.empty(left.size, dtype=np.float64)
     kernels.check_pairs(left, right, first, second, threshold, is_containment, similarity)
@@ -124,11 +124,11 @@ def compare_shingles(
     threshold: float,
     is_containment: bool = False,
 ) -> None:
-    """Correct similarities that were computed from hashes of ``hasher`` by comparing the shingles themselves.
+    """Correct similarities that were computed from hashes of ``hasher``, by comparing the shingles themselves.
 
-    Where no two different shingles of a pair share a hash, which is all but always, its similarity is right. Else it
-    is computed anew from the shingles, and is -1 where it is below the threshold. Pairs of one left document best
-    follow each other.
+    If no two different shingles of a pair share a hash, which is nearly always so, its similarity is right. Otherwise
+    it is recomputed from the shingles, or set to -1 below the threshold. It is fastest if pairs with the same left
+    document follow each other.
     """
     colliding = np.empty(left.size, dtype=np.bool_)
     equal.colliding(hasher.params, documents.data, documents.offsets, left, right, colliding)

@@ -1,4 +1,4 @@
-"""The parts for people who want the parts: shingles, exact similarities, signatures and their estimates."""
+"""The single steps of a search as functions: shingles, exact similarities, signatures and their estimates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTINGS = ("shingle", "normalize", "sketch", "seed")
 def shingle(
     text: str, shingle: str | Shingle = params.DEFAULT_SHINGLE, *, normalize: str | Normalize = params.DEFAULT_NORMALIZE
 ) -> list[str]:
-    """Distinct shingles of a text in order of first appearance; words are joined by one space.
+    """Return the distinct shingles of a text in order of first appearance; words are joined by one space.
 
     >>> shingle("Nadal", "char:2")
     ['Na', 'ad', 'da', 'al']
@@ -50,12 +50,12 @@ def jaccard(
     *,
     normalize: str | Normalize = params.DEFAULT_NORMALIZE,
 ) -> float:
-    """Exact Jaccard similarity of two texts on their shingles, or of two sets as they are.
+    """Return the exact Jaccard similarity of two texts, by their shingles, or of two sets as they are.
 
-    Two empty ones are alike (1.0).
+    The similarity of two empty texts or sets is 1.0.
 
     Raises:
-        InputError: one is a text and the other is not.
+        InputError: one argument is a text and the other is not.
 
     >>> jaccard("Nadal", "Nadia", "char:2") == 2 / 6
     True
@@ -73,7 +73,7 @@ def jaccard(
 
 @dataclass(frozen=True, slots=True)
 class SketchSet:
-    """Signatures and the settings that made them."""
+    """Signatures, and the settings that they were made with."""
 
     signatures: Signatures
     shingle: Shingle
@@ -98,10 +98,10 @@ class SketchSet:
         return view(repr(self).strip("<>"), tables=[table])
 
     def estimate(self, i: int, other: SketchSet, j: int) -> float:
-        """Estimated Jaccard similarity of document i here and j of another set made alike.
+        """Estimate the Jaccard similarity of document ``i`` of this set and document ``j`` of another set.
 
         Raises:
-            SpecMismatch: the two were made with different settings; the message says which.
+            SpecMismatch: the two sets were made with different settings; the message names the first difference.
         """
         settings = {name: (getattr(self, name), getattr(other, name)) for name in _SETTINGS}
         settings["slots"] = (self.signatures.slots, other.signatures.slots)
@@ -123,7 +123,7 @@ def sketch(
     slots: int = tuning.DEFAULT_SLOTS,
     seed: int = params.DEFAULT_SEED,
 ) -> SketchSet:
-    """MinHash signatures of texts: anything that ``find`` takes as input.
+    """Make the MinHash signatures of texts, given as anything that ``find`` takes as input.
 
     Returns:
         SketchSet whose ``signatures.values`` is uint32[documents, slots].
@@ -140,13 +140,13 @@ def sketch(
     )
     reader = open_inputs(texts, item=spec.shingle.kind == "item")
     values, provenance = sketch_all(reader.tasks(), spec, reader.total_bytes)
-    if provenance.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
+    if provenance.faults:  # an unreadable document: its row would be missing without a message
         raise InputError(f"{provenance.faults[0]} Leave it out: each document has a row of signatures.")
     return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)
 
 
 def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None) -> tuple[U32, Provenance]:
-    """Signatures uint32[documents, slots] of what ``tasks`` give, as a search makes them, and where each is from."""
+    """Return the signatures, uint32[documents, slots], that a search makes of the ``tasks``, and their provenance."""
     provenance, found = Provenance(), [np.empty((0, spec.slots), dtype=np.uint32)]
     if needs_memory(spec):
         space, observer = Space(Budget(_NO_LIMIT, _NO_LIMIT), None, {}), Silent()
@@ -165,7 +165,7 @@ def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None
 
 @hinted
 def estimate(a: Any, b: Any) -> float:
-    """Estimated Jaccard similarity of two signatures: the share of positions in which they agree.
+    """Estimate the Jaccard similarity of two signatures: the share of slots in which they agree.
 
     >>> estimate([2, 1, 2, 1], [2, 1, 4, 1])
     0.75

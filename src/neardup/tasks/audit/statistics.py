@@ -1,4 +1,4 @@
-"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause."""
+"""The statistics of an audit: found and missed pairs give an interval, and the probability that chance is the cause."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from neardup.tuning import filter_loss, s_curve
 from neardup.types import F64, I32, I64, Mask, Pairs
 
 BINS = 10
-"""Bins of similarity between the threshold and 1; those at exactly 1 have one of their own."""
+"""The number of bins of similarity between the threshold and 1; pairs at exactly 1 have a separate bin."""
 GRID = 64
-"""Similarities at which the loss of the filter and the screen is computed, which is little and changes slowly."""
+"""The number of similarities at which the loss of filter and screen, which is small and smooth, is computed."""
 COMMON = 0.004
-"""Correlation of the misses of any two pairs: all of a search share its hash functions, and shingles that are common in
-the collection make that felt. Over hash seeds it is 0.001 on long texts and 0.004 on titles of a line, the most that
-was measured (benchmarks/audit_seeds.py --hash-seeds); without it 2 of 320 kept promises were called broken."""
+"""The correlation of the misses of any two pairs. All pairs of a search share its hash functions, which matters if
+shingles are common in the collection. Over hash seeds it is 0.001 on long texts and 0.004 on one-line titles, the most
+that was measured (benchmarks/audit_seeds.py --hash-seeds). Without it, 2 of 320 kept promises were called broken."""
 Z95 = 1.959963984540054
-"""Standard deviations within which 95 % of a normal distribution lie."""
+"""The number of standard deviations around the mean that hold 95 % of a normal distribution."""
 TINY = 1e-300
 STEPS = 10_000
-"""Terms after which a continued fraction counts as converged; it takes about the root of the trials."""
+"""The most terms of a continued fraction; it needs about the square root of the trials to converge."""
 PRIOR_CORRELATION = 0.25
-"""How strongly pairs of one group are taken to miss together while too few misses were seen to tell."""
+"""The assumed correlation of the misses within a group, as long as too few misses are known to measure it."""
 PRIOR_MISSES = 4.0
-"""Misses that this guess weighs as much as."""
+"""The number of misses at which the measured effect gets the same weight as the assumed one."""
 
 
 def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
-    """Return the probability with which a spec promises to find pairs of each similarity, its threshold or more.
+    """Return the probability with which a spec promises to find a pair, for each similarity from the threshold up.
 
     It is the S-curve of the bands, less the loss of the filter and the screen. None if the spec promises nothing.
     """
@@ -55,33 +55,33 @@ def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Which true pairs of a sample were found and which were missed, and how much that says of all pairs."""
+    """The found and the missed true pairs of a sample, as evidence about all pairs."""
 
     true: Pairs
     hit: Mask
-    """bool[m]: whether each was found."""
+    """bool[m]: whether each pair was found."""
     theory: F64 | None
-    """float64[m]: probability with which each is promised to be found; None where nothing is promised."""
+    """float64[m]: the promised probability of finding each pair; None if nothing is promised."""
     groups: I32
-    """int32[m]: the connected group of each."""
+    """int32[m]: the connected group of each pair."""
     drawn: I64
-    """Rows of the sample."""
+    """The rows of the sample."""
     population: int
-    """Documents that it was drawn from."""
+    """The number of documents that the sample was drawn from."""
     spec: Spec
-    """Whose promise it is."""
+    """The spec that makes the promise."""
 
     @classmethod
     def of(cls, true: Pairs, hit: Mask, drawn: I64, population: int, spec: Spec) -> Evidence:
-        """The evidence of a sample about a promise."""
+        """Make the evidence from the true pairs of a sample, the found ones and the spec."""
         return cls(true, hit, expected_recall(true.similarity, spec), _components(true), drawn, population, spec)
 
     def interval(self) -> tuple[float, float, float]:
-        """The interval of 95 % for the recall over all documents, and the design effect in it.
+        """Return the 95 % interval for the recall over all documents, and the design effect in it.
 
         Near copies of one document are found or missed together, so the variance is taken from the sums over the
-        documents drawn, or over connected groups of pairs if those vary more. Where a good part of all documents was
-        drawn the interval is narrower, and with all of them it is the recall itself.
+        documents drawn, or over connected groups of pairs if their sums vary more. If the sample is a large part of all
+        documents, the interval is narrower; if it is all of them, the interval is the recall itself.
         """
         pairs, found = self.hit.size, int(self.hit.sum())
         if not pairs:
@@ -90,17 +90,17 @@ class Evidence:
         return *self._interval(found, pairs, effect), effect
 
     def _interval(self, found: int, pairs: int, effect: float) -> tuple[float, float]:
-        """The interval for so many found pairs, under a design effect and the share of documents not drawn."""
+        """Return the interval for ``found`` of ``pairs``, under a design effect and the share of undrawn documents."""
         if not pairs:
             return 0.0, 1.0
         spread = effect * (1.0 - self.drawn.size / self.population)
         return wilson(found / spread, pairs / spread) if spread > 0 else (found / pairs, found / pairs)
 
     def chance(self) -> float | None:
-        """Probability of so many misses or more, were each pair found with the probability promised, where it is.
+        """Return the probability of at least this many misses if each pair's promise holds, or None without a promise.
 
-        A binomial tail, over as many trials as give the number of misses its true variance: pairs are promised
-        different probabilities, those of near copies miss together, and one search has one set of hash functions.
+        It is a binomial tail with the number of trials that gives the misses their true variance. Pairs have different
+        promised probabilities, pairs of near copies are missed together, and one search has one set of hash functions.
         """
         if self.theory is None:
             return None
@@ -119,7 +119,7 @@ class Evidence:
         return binomial_tail(misses / spread, self.hit.size / spread, mean)
 
     def bins(self, effect: float) -> tuple[AuditBin, ...]:
-        """Recall by similarity; the interval of a bin takes its pairs to miss together as all pairs do."""
+        """Return the recall by similarity; the interval of each bin uses the design effect of all pairs."""
         bins = []
         for low, high, part in zip(self._edges[:-1], self._edges[1:], self._parts(), strict=True):
             pairs, found = int(part.sum()), int(self.hit[part].sum())
@@ -130,7 +130,7 @@ class Evidence:
 
     @property
     def _edges(self) -> list[float]:
-        """Where the bins begin and end: the last one is from 1 to 1."""
+        """The edges of the bins; the last bin is from 1 to 1."""
         threshold = self.spec.threshold
         if threshold >= 1.0:
             return [1.0, 1.0]
@@ -138,13 +138,13 @@ class Evidence:
         return [threshold, *(round(threshold + i * step, 12) for i in range(1, BINS)), 1.0, 1.0]
 
     def _parts(self) -> list[Mask]:
-        """Which pairs are in each bin."""
+        """Return a mask of the pairs in each bin."""
         edges = self._edges[:-1]
         at = np.searchsorted(edges, self.true.similarity, side="right") - 1
         return [at == number for number in range(len(edges))]
 
     def _place(self, rows: I64) -> I32:
-        """int32: which document of the sample each row is, -1 for none."""
+        """Return the index in the sample of each row, or -1 for rows outside the sample; int32."""
         if not self.drawn.size:
             return np.full(rows.size, -1, dtype=np.int32)
         place = np.searchsorted(self.drawn, rows).astype(np.int32)
@@ -153,7 +153,7 @@ class Evidence:
         return place
 
     def _effect(self, errors: NDArray[Any]) -> float:
-        """The design effect of errors of single pairs."""
+        """Return the design effect of the errors of single pairs."""
         left, right = self._place(self.true.left), self._place(self.true.right)
         is_left, is_right = left >= 0, right >= 0
         share = 1.0 / (is_left.astype(np.float64) + is_right)
@@ -169,7 +169,7 @@ class Evidence:
 
 
 def _components(pairs: Pairs) -> I32:
-    """The number of the connected group of each pair."""
+    """Return the number of the connected group of each pair."""
     last = max(int(pairs.left.max(initial=-1)), int(pairs.right.max(initial=-1)))
     groups = Components(last + 1)
     groups.join(pairs.left, pairs.right)
@@ -177,7 +177,7 @@ def _components(pairs: Pairs) -> I32:
 
 
 def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """Wilson's interval of 95 % for a probability; neither number need be whole.
+    """Return Wilson's 95 % interval for a probability; neither number needs to be whole.
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
 
@@ -197,7 +197,7 @@ def wilson(successes: float, trials: float) -> tuple[float, float]:
 
 
 def binomial_tail(least: float, trials: float, probability: float) -> float:
-    """P(X >= least) of a binomial X; by the incomplete beta function where the numbers are not whole.
+    """Return P(X >= least) of a binomial X, by the incomplete beta function, so that no number needs to be whole.
 
     >>> round(binomial_tail(2, 3, 0.5), 6)
     0.5
@@ -212,7 +212,7 @@ def binomial_tail(least: float, trials: float, probability: float) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction where that converges fast.
+    """Return the regularised incomplete beta function I_x(a, b), by Lentz's continued fraction on its faster side.
 
     Source: Abramowitz, Stegun, Handbook of Mathematical Functions, 26.5.8.
     """
@@ -238,16 +238,16 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _away(value: float) -> float:
-    """The value, or one that can be divided by."""
+    """Return the value, or TINY if it is too small to divide by."""
     return value if abs(value) > TINY else TINY
 
 
 def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) -> float:
-    """How many times the variance of a sum is that of independent terms: at least 1.
+    """Return the ratio of the variance of a sum to the variance of independent terms, at least 1.
 
-    The terms of one group may lean on each other, those of different groups do not. From the sums of the errors by
-    group; 1 where there are no errors. ``weights`` are the share of a term that its group answers for, where one term
-    may come in several groups.
+    Terms of one group may depend on each other; terms of different groups do not. The ratio follows from the sums of
+    the errors by group; it is 1 if there are no errors. If a term is in several groups, ``weights`` has the share of
+    the term that belongs to each of its groups.
     """
     shared = errors if weights is None else errors * weights
     alone = float(np.sum(shared * errors))
@@ -259,7 +259,7 @@ def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) ->
 
 
 def blended_effect(measured: float, misses: int, sizes: I64) -> float:
-    """A measured design effect, held up by a guess while few misses tell; ``sizes`` are the terms of each group."""
+    """Blend a measured design effect with an assumed one if misses are few; ``sizes`` are the terms of each group."""
     total = float(sizes.sum())
     mean = float(np.sum(sizes.astype(np.float64) ** 2)) / total if total else 1.0
     guessed = 1.0 + PRIOR_CORRELATION * (mean - 1.0)

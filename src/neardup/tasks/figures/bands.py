@@ -1,4 +1,4 @@
-"""What each further band of a search brings: its candidates counted once more, band by band, and drawn."""
+"""Count the candidates of a finished search again, band by band, and draw the pairs that each further band adds."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 
 SAMPLED = 1_000_000
-"""Candidates whose similarity is looked at, about; more are sampled by their content."""
+"""The approximate number of rejected candidates to keep; if there are more, they are sampled by their content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Banding:
-    """What the first b bands give, for b = 1 to B: pairs of distinct texts, each counted in its first band."""
+    """The pairs of distinct texts in the first b bands, for b = 1 to B, each pair counted in its first band."""
 
     met: I64
-    """int64[B]: candidates."""
+    """int64[B]: the number of candidates."""
     passed: I64
-    """int64[B]: the candidates that were checked exactly."""
+    """int64[B]: the number of candidates that were checked exactly."""
     true: I64
-    """int64[B]: the candidates that reach the threshold."""
+    """int64[B]: the number of candidates that reach the threshold."""
     expected: F64
-    """float64[B]: how many of the last of ``true`` the curve lets expect."""
+    """float64[B]: the expected number of the ``true[-1]`` pairs in the first b bands, by their S-curves."""
     left: I64
     right: I64
-    """Candidates that the check rejected, or a sample of them."""
+    """The candidates that the check rejected, or a sample of them."""
     share: float
     """The share of these candidates that are in the sample."""
     hot: int
-    """Documents in buckets above the crowd limit, counted in each band; their pairs are not among the candidates."""
+    """The number of documents in hot buckets, counted in each band; their pairs are not among the candidates."""
 
 
 def count_bands(search: SearchState, observer: Observer) -> Banding:
-    """Run the bands of a finished search once more, and count the pairs by the band that meets them first.
+    """Run the bands of a finished search again, and count the pairs by the first band in which they meet.
 
     Memory: 56 bytes for each row of a part of a band, the pairs of one piece of its buckets, and the sample.
     """
@@ -69,7 +69,7 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
     true, expected = np.zeros(bands, dtype=np.int64), np.zeros(bands)
     for first, similarity in _first_bands(search, search.pairs):
         true += np.bincount(first, minlength=bands)
-        # a pair of similarity s is met by b bands with P_b(s), and is here because all B met it: so P_b(s) / P_B(s)
+        # a pair of similarity s meets in b bands with P_b(s), and is here because it met in all B: so P_b(s) / P_B(s)
         miss = 1.0 - similarity**shape.rows
         whole = 1.0 - miss**bands
         for b in range(bands):
@@ -84,7 +84,7 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
 
 
 def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
-    """Choose pairs, int64[2, m], by the hashes of their texts, whatever the order of the input."""
+    """Choose pairs, int64[2, m], by the hashes of their texts, so that the order of the input does not matter."""
     pairs = np.stack((left, right))
     if share >= 1.0 or left.size == 0:
         return pairs
@@ -94,18 +94,18 @@ def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
 
 
 def _first_bands(search: SearchState, store: PairStore) -> Iterator[tuple[I64, F64]]:
-    """Yield the first bands in which pairs agree, and the similarities that the store has, some pairs at a time."""
+    """Yield the first band in which each pair agrees, and its similarity in the store, some pairs at a time."""
     for pairs in store.pieces():
         rows, place = np.unique(np.concatenate((pairs.left, pairs.right)), return_inverse=True)
         values, shape = search.collection.values.take(rows), search.collection.spec.bands
         first, _ = band_stage.first_bands(values, place[: len(pairs)], place[len(pairs) :], shape)
-        met = (first >= 0) & (first < shape.bands)  # the star of a crowd may have members that share no band
+        met = (first >= 0) & (first < shape.bands)  # a leader and a member of its crowd may agree in no band
         yield first[met], pairs.similarity[met]
 
 
 @style.drawn
 def draw_bands(counts: Banding, about: style.About) -> Figure:
-    """Candidates, and the pairs that are wanted, over the number of bands."""
+    """Draw the candidates, the checked pairs and the found pairs over the number of bands."""
     from matplotlib.ticker import MaxNLocator
 
     spec, last = about.spec, int(counts.true[-1])

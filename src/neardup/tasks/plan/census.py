@@ -1,11 +1,11 @@
-"""How alike the texts of a sample are: how many pairs agree in how many slots of their signatures.
+"""A census of the similarity in a sample: the number of pairs that agree in each number of slots.
 
-The slots of a sketch are exchangeable: given that a pair agrees in M of S slots, any M of them are as likely as any
-others. So the number of pairs that agree in M slots, for each M, is all that a prediction for another banding of up to
-S slots needs, and no similarity has to be known exactly: ``band_chances`` is an exact counterpart of the S-curve.
+The slots of a sketch are exchangeable: if a pair agrees in M of S slots, any M of them are as likely as any others. So
+a prediction for another banding of up to S slots needs only the number of pairs that agree in M slots, for each M. No
+similarity has to be known exactly, because ``band_chances`` is an exact counterpart of the S-curve.
 
-Pairs drawn at random show the mass of dissimilar pairs; they would miss the few that are alike. So these come from
-generous bands on the sample, and count with the inverse of their probability of being met (Horvitz, Thompson 1952).
+Pairs drawn at random represent the mass of dissimilar pairs, but would miss the few similar ones. So similar pairs come
+from generous bands on the sample, weighted by the inverse of their probability of meeting (Horvitz, Thompson 1952).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from neardup.types import F64, I32, I64, U32
 Flags = NDArray[np.bool_]
 
 RANDOM_PAIRS = 600_000
-"""Pairs that are drawn at random; where there are no more than that, all of them are looked at."""
+"""The number of pairs drawn at random; if a sample has no more pairs, all of them are compared."""
 MOST_MET = 1_000_000
-"""Pairs that the bands may meet, about."""
+"""The approximate number of pairs that may meet in the bands."""
 BANDS = 64
 FEWEST_ROWS, MOST_ROWS = 3, 12
 FEW_BANDS = 16
-"""Bands where very many texts are alike: each would meet them all."""
+"""The number of bands if very many texts are similar, because each band would meet all their pairs."""
 LEAST_CHANCE = 0.05
-"""A pair that the bands meet less often is left to the random ones."""
+"""Pairs that meet with a smaller probability than this are counted by the random pairs."""
 STEP = 1 << 14
-"""Random pairs looked at together."""
+"""The number of pairs compared in one task."""
 MOST_CROWDS = 100
-"""Crowds that are told apart in a sample."""
+"""The most crowds that are found in a sample."""
 MOST_EXACT = 1000
-"""Slots up to which binomial coefficients are floats."""
+"""The most slots for which binomial coefficients fit into floats."""
 
 
 def band_chances(slots: int, bands: Bands) -> F64:
-    """Probability that a pair is met by bands, for each number of slots from 0 to ``slots`` in which it agrees.
+    """Return the probability that a pair meets in some band, if it agrees in M slots, for each M from 0 to ``slots``.
 
-    Which slots these are is left to chance. An unbiased counterpart of ``s_curve`` for what is seen instead of what is
-    true. Ways to place M matches so that no band is full are the coefficients of ((1 + x)**r - x**r)**b (1 + x)**rest.
-    Above 1000 slots they leave the range of a float64, and bands are taken as independent, which they then nearly are.
+    Any M slots are equally likely. The result is an unbiased counterpart of ``s_curve``, by observed slots instead of
+    true similarity. The coefficients of ((1 + x)**r - x**r)**b (1 + x)**rest count the ways to place M matches so that
+    no band is full. Above 1000 slots they exceed a float64; bands are then nearly independent and are taken as such.
 
     >>> band_chances(4, Bands(2, 2)).round(3).tolist()
     [0.0, 0.0, 0.333, 1.0, 1.0]
@@ -71,12 +71,12 @@ def band_chances(slots: int, bands: Bands) -> F64:
 
 @lru_cache(maxsize=16)
 def _ways(n: int) -> F64:
-    """Return the binomial coefficients C(n, 0) to C(n, n). They are kept: read only."""
+    """Return the binomial coefficients C(n, 0) to C(n, n). The array is cached: read only."""
     return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
 
 
 def meetings(slots: int, bands: Bands) -> F64:
-    """Return the expected number of bands in which a pair meets, for each number of slots in which it agrees."""
+    """Return the expected number of bands in which a pair meets, for each number of slots in which the pair agrees."""
     agree, often = np.arange(slots + 1.0), np.full(slots + 1, float(bands.bands))
     for i in range(bands.rows):
         often *= np.maximum(agree - i, 0) / (slots - i)
@@ -85,9 +85,9 @@ def meetings(slots: int, bands: Bands) -> F64:
 
 @lru_cache(maxsize=16)
 def slot_shares(many: int, few: int) -> F64:
-    """float64[many + 1, few + 1]: how likely a pair that agrees in M of ``many`` slots agrees in m of ``few`` of them.
+    """Return the probability that a pair that agrees in M of ``many`` slots agrees in m of ``few`` of these slots.
 
-    The hypergeometric distribution; ``few`` is at most ``many``. Kept, for it is wanted for every banding: read only.
+    The array, float64[many + 1, few + 1], is the hypergeometric distribution, ``few <= many``. It is cached: read only.
     """
     log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, many + 1)))))
     seen, kept = np.arange(many + 1)[:, None], np.arange(few + 1)[None, :]
@@ -102,9 +102,9 @@ def slot_shares(many: int, few: int) -> F64:
 def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> tuple[F64, F64]:
     """Return how often a pair counts as a candidate, and how likely it is checked, if it agrees in M of ``many`` slots.
 
-    It counts once if it passes the screen, else in each band of ``slots`` in which it meets. Exact if each slot has
-    a field. If not, agreeing fields are taken as independent of the bands: the chance is off by at most 0.01. Pairs of
-    large buckets, whose whole signatures are compared, are taken to pass as others do.
+    A pair counts once if it passes the screen, otherwise once for each band of ``slots`` in which it meets. The result
+    is exact if each slot has a field. If not, agreeing fields are taken as independent of the bands, and the chance is
+    off by at most 0.01. Pairs of large buckets, whose whole signatures are compared, are taken to pass like others.
     """
     met, often, once = band_chances(slots, bands), meetings(slots, bands), np.zeros(slots + 1)
     others = band_chances(slots - bands.rows, Bands(bands.bands - 1, bands.rows))
@@ -119,10 +119,10 @@ def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> tuple[F
 def _passing_fields(fields: int, width: int) -> F64:
     """Return the probability that at least j fields agree if just a of their slots do, float64[fields + 1, fields + 1].
 
-    The table is kept: read only. The field of a slot that differs agrees by chance, with probability ``2**-width``.
+    The field of a slot that differs agrees by chance, with probability ``2**-width``. The array is cached: read only.
     """
     passing = np.ones((fields + 1, fields + 1))
-    by_chance = np.append(1.0, np.zeros(fields))  # the chance that 0, 1, … of the others agree
+    by_chance = np.append(1.0, np.zeros(fields))  # the chance that 0, 1, … of the differing slots agree
     for others in range(fields + 1):
         passing[fields - others, fields - others :] = by_chance[: others + 1][::-1].cumsum()[::-1]
         by_chance += (np.append(0.0, by_chance[:-1]) - by_chance) * 2.0**-width
@@ -131,28 +131,28 @@ def _passing_fields(fields: int, width: int) -> F64:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Pairs of a sample, and for how many pairs of the sample each stands."""
+    """Pairs of a sample, each with the number of pairs that it represents."""
 
     slots: int
     left: I64
     right: I64
-    """Places in the sample, ``left < right``."""
+    """Indices of the texts in the sample; ``left < right``."""
     matches: I64
-    """Slots in which the two agree."""
+    """The number of slots in which each pair agrees."""
     weight: F64
-    """Their sum is the number of pairs of the sample, about."""
+    """The number of pairs of the sample that each pair represents; they sum to about all pairs."""
     near_texts: int
-    """Texts among which similar pairs were looked for: all of the sample, or fewer where too many are alike."""
+    """The number of texts searched for similar pairs: the whole sample, or fewer if too many texts are similar."""
 
     def agreeing(self, values: U32, *, threads: int) -> I64:
-        """Slots in which the signatures ``values`` of each pair agree, whatever these are made of."""
+        """Count the slots in which the signatures ``values`` of each pair agree; any shingles may have made them."""
         return _agreeing(values, self.left, self.right, threads)
 
 
 def take_census(values: U32, *, threads: int) -> Census:
-    """The census of a sample by its signatures, uint32[m, slots].
+    """Take the census of a sample by its signatures, uint32[m, slots].
 
-    The same for any number of threads, and for any order of the collection: the sample is in the order of its hashes.
+    The result is the same for any number of threads and any order of the collection, because hashes order the sample.
     Memory: 50 bytes for each of up to three million pairs.
     """
     m, slots = values.shape
@@ -165,7 +165,7 @@ def take_census(values: U32, *, threads: int) -> Census:
     seen: F64 = np.bincount(matches, weight, minlength=slots + 1).astype(np.float64)
     bands, texts = _generous(seen, m, slots)
     chance = band_chances(slots, bands)
-    # below the cut a pair is met by the bands too rarely, or is likelier to be among the random pairs
+    # below the cut, pairs meet too rarely in the bands, or are more likely to be among the random pairs
     cut = int(np.argmax(chance >= max(LEAST_CHANCE, left.size / total)))
     low = matches < cut
     near_left, near_right = met_pairs(values[:texts], bands, cut, threads)
@@ -189,7 +189,7 @@ def _random_pairs(m: int) -> tuple[I64, I64]:
 
 
 def _agreeing(values: U32, left: I64, right: I64, threads: int) -> I64:
-    """Slots in which each pair agrees."""
+    """Count the slots in which each pair agrees."""
     whole = Bands(1, values.shape[1])
 
     def look(first: int) -> I64:
@@ -201,7 +201,7 @@ def _agreeing(values: U32, left: I64, right: I64, threads: int) -> I64:
 
 
 def _generous(seen: F64, m: int, slots: int) -> tuple[Bands, int]:
-    """Bands of as few rows as meet not too many pairs, and the texts to use them on: fewer than all if need be."""
+    """Choose bands with the fewest rows that do not meet too many pairs, and the number of texts to use them on."""
     for rows in range(FEWEST_ROWS, MOST_ROWS + 1):
         bands = Bands(min(BANDS, slots // rows), rows)
         met = float(seen @ band_chances(slots, bands))
@@ -211,7 +211,7 @@ def _generous(seen: F64, m: int, slots: int) -> tuple[Bands, int]:
 
 
 def met_pairs(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
-    """Return left and right of the pairs that share a bucket and agree in ``cut`` slots, each once."""
+    """Return left and right of the pairs that share a bucket and agree in at least ``cut`` slots, each once."""
     n = values.shape[0]
     rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
     none: I32 = np.full(n, -1, dtype=np.int32)
@@ -227,22 +227,22 @@ def met_pairs(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """Groups of a collection that a run will list as stars, as far as a sample shows them."""
+    """The crowds of a collection whose pairs a run will list only with leaders, as far as a sample shows them."""
 
     inside: Flags
-    """bool[pairs of the census]: both texts stand in one crowd."""
+    """bool[pairs of the census]: whether both texts are in the same crowd."""
     crowds: int
     texts: int
-    """Texts of the sample in crowds, leaders included."""
+    """The number of texts of the sample in crowds, leaders included."""
     documents: int
-    """Documents that have these texts."""
+    """The number of documents with these texts."""
 
 
 def find_crowds(census: Census, weight: I64, *, least: float, scale: float, limit: int) -> Crowded:
-    """Texts with more than ``limit`` documents near to them, greedily, the one with the most first.
+    """Find leaders, texts with more than ``limit`` documents near them, greedily, the one with the most first.
 
-    ``weight`` (int64[m]) has the documents of each text, ``least`` the slots in which a pair at the threshold agrees,
-    ``scale`` the texts of the collection for each of those among which pairs were looked for.
+    ``weight`` (int64[m]) has the number of documents of each text. A pair is near if it agrees in ``least`` slots.
+    ``scale`` is the number of texts in the collection for each text that was searched for pairs.
     """
     near = np.flatnonzero(census.matches >= least)
     left, right = census.left[near], census.right[near]
@@ -261,10 +261,10 @@ def find_crowds(census: Census, weight: I64, *, least: float, scale: float, limi
 
 
 def documents_with_partner(left: I64, right: I64, *, share: float) -> float:
-    """How many texts of a collection have a partner, from the pairs seen in a sample that is ``share`` of it.
+    """Estimate how many texts of a collection have a partner, from the pairs in a sample that is ``share`` of it.
 
-    A text with D partners has share x D of them in the sample, about. How many texts of that kind have none there, and
-    are not seen, follows from how many have one and how many two (Zelterman 1988).
+    A text with D partners has about share x D partners in the sample. The number of texts with no partner in the sample
+    follows from the numbers of texts with one and with two partners there (Zelterman 1988).
     """
     _, degree = np.unique(np.concatenate((left, right)), return_counts=True)
     one, two = int(np.count_nonzero(degree == 1)), int(np.count_nonzero(degree == 2))

@@ -1,4 +1,4 @@
-"""The costs of a run on a machine that does nothing else, as pure functions of measurements."""
+"""The costs of a run on an otherwise idle machine, as pure functions of measurements."""
 
 from __future__ import annotations
 
@@ -17,67 +17,67 @@ from neardup.stages.bands import KEY_BYTES
 from neardup.tasks.plan.census import meetings, pass_chances
 from neardup.types import F64
 
-# Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions; elsewhere
-# they are multiplied by the pace. What depends on the texts is measured on the sample instead.
+# Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions. On other
+# machines they are multiplied by the pace. Costs that depend on the texts are measured on the sample instead.
 PROGRAM_BYTES = 215_000_000
-"""Resident memory of a run over a hundred documents."""
+"""The resident memory of a run over a hundred documents."""
 START_SECONDS = 0.7
-"""CPU seconds to start Python, import libraries and load compiled kernels: those of a run over a hundred documents."""
+"""CPU seconds to start Python, import libraries and load compiled kernels, from a run over a hundred documents."""
 COPY_SECONDS = 0.35e-6
-"""Finding exact copies, a document."""
+"""Seconds per document to find exact copies."""
 MEET_SECONDS = 25e-9
-"""Comparing the bits of two documents that meet in a bucket of few; in a bucket of dozens it takes 3 ns."""
+"""Seconds to compare the bits of two documents that meet in a bucket of a few; in a bucket of dozens it takes 3 ns."""
 PAIR_SECONDS = 1.5e-6
-"""Laying out a pair that is checked, and fetching its sets."""
+"""Seconds to lay out a pair for the check and to fetch its sets."""
 MERGE_SECONDS = 1.6e-9
-"""Counting what two sets share, a shingle of both."""
+"""Seconds to count the shared shingles of two sets, per shingle of either set."""
 CLUSTER_SECONDS = 0.5e-6
-"""Clusters, a document with a pair or a pair."""
+"""Seconds of clustering, per document with a pair and per pair."""
 WRITE_SECONDS = 0.7e-6
-"""Spelling a pair out and writing it."""
+"""Seconds to format and write a pair."""
 NAME_SECONDS = 0.3e-6
-"""Looking for repeated ids, a document."""
+"""Seconds per document to look for repeated ids."""
 TOUCH_SECONDS = 0.45e-9
-"""Memory that is used for the first time, a byte: most of it is the system's work."""
+"""Seconds per byte of memory that is used for the first time; the operating system takes most of them."""
 SPOOL_SECONDS = 1.5e-9
-"""A byte that goes to a file of the workdir and is read again."""
+"""Seconds per byte that is written to a file of the workdir and read back."""
 MET_SECONDS = 40e-9
-"""A pair that the exact join meets."""
+"""Seconds per pair that the exact join meets."""
 
 DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
-"""Memory for each document, and for each that has a pair, while clusters are made."""
+"""Bytes of memory for each document, and for each document with a pair, while clusters are made."""
 COLUMN_BYTES = 40
-"""For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
+"""Bytes for each document besides text, signature, keys and id: counts, the hash of the text, and its position."""
 OFFSET_BYTES = 8
-"""The place of each text that is at hand."""
+"""Bytes for the offset of each text in memory."""
 GROUP_BYTES = 16
-"""For each row of a band that is grouped, in every thread."""
+"""Bytes for each row of a band that is being grouped, in every thread."""
 CANDIDATE_BYTES = 16
-"""Memory for each meeting of a candidate that waits to be checked; half of that on disk."""
+"""Bytes of memory for each meeting of a candidate pair that waits for its check; half as many on disk."""
 SHINGLE_BYTES = 20
 CHUNK_SHINGLES = 2_000_000
-"""Shingles of the sets that a thread holds while pairs are checked, with their texts."""
+"""The most shingles in the sets that a thread holds, with their texts, while it checks pairs."""
 PAIR_BYTES, MOST_PAIRS = 200, 1 << 20
-"""For each pair that is being checked, and as many as are at a time."""
+"""Bytes for each pair that is being checked, and the most pairs that are checked at a time."""
 BLOCK_BYTES = 12 << 20
-"""For each block of documents that is being read."""
+"""Bytes for each block of documents that is being read."""
 RESULT_BYTES = 40
-"""For each pair that is found."""
+"""Bytes for each pair found."""
 HELD_BYTES = 100 << 20
-"""Cells of shingles that the exact join holds at most before they are counted; each takes four bytes."""
+"""The most bytes of shingles that the exact join holds before it counts them, at four bytes a shingle."""
 SET_BYTES, PREFIX_BYTES = 8, 20
-"""In the exact join, for each shingle of a document that is left, and for each of its prefix."""
+"""Bytes in the exact join for each shingle of a remaining document, and for each shingle of its prefix."""
 LARGER_TABLE = 2.0
-"""Most that counting a shingle slows down from the table of a trial to one that no cache holds."""
+"""The most by which counting a shingle slows down between the table of a trial and one too large for any cache."""
 LEAST_NEAR = 0.3
-"""Similarity below which a pair matters only by its probability of becoming a candidate."""
+"""The similarity below which a pair matters only through its probability of becoming a candidate."""
 MODEL_ERROR = 1.15
-"""Factor by which a prediction may be off for other reasons than the size of the sample."""
+"""The factor by which a prediction may be off for reasons other than the size of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A figure, and the range in which it may lie: two standard errors to each side."""
+    """A figure and its likely range: two standard errors to each side."""
 
     expected: float
     low: float
@@ -86,82 +86,82 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A collection in numbers. Pairs are those of distinct texts, those inside crowds left out."""
+    """A collection in numbers. Pairs are pairs of distinct texts, without pairs inside crowds."""
 
     threshold: float
     documents: int
     distinct: int
     bytes: int
-    """Of normalised text."""
+    """The bytes of normalised text."""
     kept_bytes: int
-    """Of them, those that a run with bands keeps."""
+    """The bytes of normalised text that a run with bands keeps."""
     id_bytes: int
     copies: int
     copy_pairs: int
     shingles: int
-    """Of all distinct texts, with repeats."""
+    """The number of shingles of all distinct texts, with repeats."""
     slots: int
-    """Of the signatures that were compared."""
+    """The number of slots of the signatures that were compared."""
     pairs: F64
-    """float64[slots + 1]: pairs that agree in so many slots."""
+    """float64[slots + 1]: the number of pairs that agree in each number of slots."""
     squares: F64
-    """float64[slots + 1]: the squares of the weights of the sampled pairs, summed, from which errors follow."""
+    """float64[slots + 1]: the sum of the squared weights of the sampled pairs, which gives the standard errors."""
     pair_shingles: F64
-    """float64[slots + 1]: the shingles of both documents, summed over these pairs."""
+    """float64[slots + 1]: the number of shingles of both documents, summed over these pairs."""
     partnered: F64
-    """float64[slots + 1]: texts that have a partner in at least so many slots."""
+    """float64[slots + 1]: the number of texts with a partner that agrees in at least that many slots."""
     scale: float
-    """Pairs of the collection for each near pair of the sample."""
+    """The number of pairs in the collection for each near pair in the sample."""
     document_pairs: float
-    """Pairs of documents at the threshold or above, copies spelled out, pairs inside crowds left out."""
+    """The number of document pairs at the threshold or above, with exact copies, without pairs inside crowds."""
     crowds: int
     crowd_texts: float
     crowd_documents: float
     crowd_pairs: float = 0.0
-    """Pairs of documents at the threshold or above inside crowds. A run lists them as stars if a bucket shows it the
-    crowd, and one by one if none does."""
+    """The number of document pairs at the threshold or above inside crowds. A run lists only pairs with leaders if a
+    bucket reveals the crowd, and all pairs if no bucket does."""
     alike: tuple[F64, F64] | None = None
-    """Pairs and squares by the slots in which signatures of the shingles of the check agree, where candidates are found
-    by others; None: they are the same."""
+    """Pairs and squares by agreeing slots of signatures made of the shingles of the check, if candidates are found by
+    other shingles. None: the shingles are the same."""
 
     @property
     def similar(self) -> tuple[F64, F64]:
-        """Pairs and squares by the slots in which signatures of the shingles of the check agree."""
+        """Pairs and squares by agreeing slots of signatures made of the shingles of the check."""
         return (self.pairs, self.squares) if self.alike is None else self.alike
 
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """CPU seconds of one thread."""
+    """The CPU seconds that one thread takes for a unit of each kind of work."""
 
     read: float
-    """A byte of text: reading, normalising, hashing."""
+    """The seconds to read, normalise and hash a byte of text."""
     enter: float
-    """A document: taking note of its id."""
+    """The seconds to record the id of a document."""
     sketch: Mapping[int, tuple[float, float]]
-    """By slots: a byte of text, and a text."""
+    """By number of slots, the seconds of sketching for a byte of text and for a text."""
     key: float
-    """A slot of a band key."""
+    """The seconds to make a band key, for each slot."""
     group: float
-    """A row of a band."""
+    """The seconds to group a row of a band."""
     build: float
-    """A shingle of a set that is built."""
+    """The seconds to build a set, for each shingle."""
     pace: float = 1.0
-    """How many times as long as on the machine of the constants a small fixed job takes."""
+    """The time of a small fixed job, as a multiple of its time on the machine of the constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinTrial:
-    """An exact join of a part of the sample."""
+    """The counts and times of an exact join of a part of the sample."""
 
     texts: int
     shingles: int
     alive_texts: int
-    """Texts that could have a partner among these."""
+    """The number of texts that could have a partner among the texts of the trial."""
     alive_shingles: int
     met: int
     sift_seconds: float
-    """Counting shingles, dropping texts."""
+    """The seconds to count shingles and drop texts."""
     build_seconds: float
     probe_seconds: float
 
@@ -172,14 +172,14 @@ class JoinTrial:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One way to run."""
+    """The values that define one way to run."""
 
     slots: int
     bands: Bands
     min_matches: int
     screen: Screen
     recall: float
-    """For a pair at the threshold, in the shingles that are sketched, less what filter and screen may lose."""
+    """The recall at the threshold, in the shingles that are sketched, less the losses of filter and screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +189,17 @@ class Estimate:
     candidates: Range
     checked: Range
     pairs: Range
-    """Pairs that are reported: copies spelled out, crowds as stars."""
+    """The number of pairs reported: every pair of exact copies counts, and crowds count only pairs with leaders."""
     seconds: Mapping[str, float]
     """The seconds of each stage; ``start`` is the time before the program reads anything."""
     memory: int
     """The peak memory of the process, in bytes."""
     disk: int
-    """Bytes of the workdir; 0 when everything fits into memory."""
+    """The bytes of the workdir; 0 if everything fits into memory."""
 
     @property
     def total_seconds(self) -> float:
-        """All stages."""
+        """The seconds of all stages together."""
         return sum(self.seconds.values())
 
 
@@ -209,7 +209,7 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     stars, pace = profile.crowd_texts, speeds.pace
     candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (met, passed))
     pairs = _found(profile)
-    # sets are built of texts with a partner that the screen passes, as a rule
+    # sets are usually built only for texts that the screen leaves with a partner
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
     near = float(profile.pairs @ passed)
@@ -219,13 +219,13 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     bits = 8 * setting.screen.words * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
-    # all texts of a small collection are at hand
+    # all texts of a small collection stay in memory
     fresh = profile.bytes - profile.kept_bytes
     spare = fresh + OFFSET_BYTES * profile.documents
     is_near = spare <= most_near(budget) and lasting + spare <= budget.store
     store = lasting + (spare if is_near else 0)
     spooled = _disk(store, lasting, budget)
-    # else the texts of the sets are read again, and laid down in memory or in a file
+    # otherwise the texts of the sets are reread, and laid out in memory or in a file
     again = 0.0 if is_near else involved * size * fresh / max(profile.shingles, 1)
     filed = again if spooled or again > budget.share(MEMORY_PART) else 0.0
     unscreened = 8 * candidates.expected if spooled and bits > budget.share(BITS_PART) else 0.0
@@ -249,14 +249,14 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
 
 
 def least_seconds(profile: Profile, speeds: Speeds, slots: int, bands: Bands, *, threads: int) -> float:
-    """Return the seconds of a run without its check, which are the same for any screen."""
+    """Return the seconds of a run without its check; they are the same for any screen."""
     reading = _reading(profile, speeds, speeds.sketch[slots], 0, threads)
     writing = _writing(profile, _found(profile), 0, speeds.pace)
     return sum(reading.values()) + _pairing(profile, speeds, bands, threads) + sum(writing.values())
 
 
 def _pairing(profile: Profile, speeds: Speeds, bands: Bands, threads: int) -> float:
-    """Return the seconds of grouping all bands, and of comparing the bits of documents that meet."""
+    """Return the seconds to group all bands and to compare the bits of documents that meet."""
     rows = profile.distinct * bands.bands
     met = float(profile.pairs @ meetings(profile.slots, bands))
     return (rows * (speeds.group + speeds.key * bands.rows) + met * MEET_SECONDS * speeds.pace) / threads
@@ -265,7 +265,7 @@ def _pairing(profile: Profile, speeds: Speeds, bands: Bands, threads: int) -> fl
 def _reading(
     profile: Profile, speeds: Speeds, sketch: tuple[float, float], store: int, threads: int
 ) -> dict[str, float]:
-    """Seconds of the stages before pairs are looked for; ``sketch`` is what a byte and a text take to be sketched."""
+    """Return the seconds of the stages before banding; ``sketch`` has the seconds for a byte and for a text."""
     per_byte, per_text = sketch
     in_threads = (speeds.read + per_byte) * profile.bytes + per_text * profile.documents
     alone = speeds.enter * profile.documents
@@ -277,15 +277,15 @@ def _reading(
 
 
 def _writing(profile: Profile, pairs: Range, disk: int, pace: float) -> dict[str, float]:
-    """Seconds of the output, and of what goes through files."""
+    """Return the seconds to write the output, and the seconds for data that passes through files."""
     write = (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace
     return {"write": write, **({"spool": SPOOL_SECONDS * pace * disk} if disk else {})}
 
 
 def _merged(slots: int, threshold: float) -> F64:
-    """Share of two sets that is looked at until their overlap is out of reach, by matching slots.
+    """Return the share of two sets that is read until the threshold is out of reach, by matching slots.
 
-    Of two sets of one size a share (1 - s) / (1 + s) of each is not in the other; (1 - t) / (1 + t) may be.
+    If two sets have one size, a share (1 - s) / (1 + s) of each is not in the other; (1 - t) / (1 + t) may be missing.
     """
     similarity = np.arange(slots + 1) / slots
     spare, lacking = (1 - threshold) / (1 + threshold), (1 - similarity) / (1 + similarity)
@@ -294,32 +294,32 @@ def _merged(slots: int, threshold: float) -> F64:
 
 
 def _range(profile: Profile, counted: tuple[F64, F64], chance: F64, stars: float) -> Range:
-    """Pairs that a chance by matching slots leaves, and two standard errors of the sampling."""
+    """Return the pairs that remain after a chance by matching slots, with two standard errors of the sampling."""
     pairs, squares = counted
     expected = float(pairs @ chance)
     error = 2 * math.sqrt(float(squares @ (chance * chance)) + expected)
-    # none seen in the sample: up to three could be there (the rule of three)
+    # if the sample shows no pair, it could still represent up to three (the rule of three)
     high = max(expected + error, 3 * profile.scale if profile.scale > 1 else 0.0)
     return Range(expected + stars, max(0.0, expected - error) / MODEL_ERROR + stars, high * MODEL_ERROR + stars)
 
 
 def _found(profile: Profile) -> Range:
-    """Return how many pairs of documents will be reported: at least with every crowd as a star, at most with none."""
+    """Return the number of pairs reported: the low end lists every crowd through its leader, the high end all pairs."""
     chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
     texts = _range(profile, profile.similar, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
-    fixed = profile.copy_pairs + max(0.0, profile.crowd_documents - profile.crowds)  # a star has a pair less
+    fixed = profile.copy_pairs + max(0.0, profile.crowd_documents - profile.crowds)  # the members without their leaders
     high = texts.high * copies + fixed + profile.crowd_pairs * MODEL_ERROR
     return Range(profile.document_pairs + fixed, texts.low * copies + fixed, high)
 
 
 def _disk(store: int, spooled: int, budget: Budget) -> int:
-    """Bytes of files, where what is held does not fit: what goes there, and a tenth for pairs."""
+    """Return the bytes of files, if the store does not fit into memory: the spooled data, and a tenth for pairs."""
     return int(1.1 * spooled) if store > budget.store else 0
 
 
 def _memory(profile: Profile, budget: Budget, threads: int, store: int, disk: int, stage: float) -> int:
-    """Peak: program, what is held all along, and the largest stage, which keeps to its share where work is on disk."""
+    """Return the peak memory: program, store and largest stage, which is limited to its share if work is on disk."""
     if disk:
         held = DOCUMENT_BYTES * profile.documents + profile.id_bytes
         return int(PROGRAM_BYTES + held + min(stage + store, 0.4 * budget.work))
@@ -330,10 +330,10 @@ def _memory(profile: Profile, budget: Budget, threads: int, store: int, disk: in
 def predict_exact(
     profile: Profile, speeds: Speeds, trials: Sequence[JoinTrial], *, budget: Budget, threads: int
 ) -> Estimate:
-    """What the exact join will cost, from joins of parts of the sample.
+    """Predict the cost of the exact join from joins of parts of the sample.
 
-    Two figures grow with the collection: the share of the texts that could have a partner, by a fixed amount for each
-    doubling, and the number of pairs that share a rare shingle, by a power between 1 and 2.
+    Two figures grow with the collection. The share of the texts that could have a partner grows by a fixed amount for
+    each doubling. The number of pairs that share a rare shingle grows by a power between 1 and 2.
     """
     last = trials[-1]
     before = trials[-2] if len(trials) > 1 else last
@@ -353,7 +353,7 @@ def predict_exact(
     a_met = last.probe_seconds / last.met if last.met > 10_000 else MET_SECONDS * pace
     store = profile.bytes + profile.id_bytes + COLUMN_BYTES * profile.documents
     disk = _disk(store, store, budget)
-    # the least sketch there is stands for counting shingles
+    # the smallest sketch approximates the cost of counting shingles
     per_byte, _ = speeds.sketch[min(speeds.sketch)]
     a_sift, then = (each.sift_seconds / max(each.shingles, 1) for each in (last, before))
     sift = min(LARGER_TABLE * a_sift, a_sift + max(0.0, a_sift - then) / doublings * more) * profile.shingles

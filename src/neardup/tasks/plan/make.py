@@ -1,4 +1,4 @@
-"""Making a plan: from a reader and a spec to settings with their costs. No run uses a plan by itself."""
+"""Make a plan: settings with their costs, from a reader and a spec. No run uses a plan by itself."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tuning import LEAST_ROWS
 
 SLOTS = (64, 128, 256, 512)
-"""Lengths of signatures that a plan compares, beside the one that was asked for."""
+"""The numbers of slots that a plan compares, besides the one that was asked for."""
 TIE = 1.03
-"""Settings whose times differ by less are taken as equal."""
+"""The factor within which the times of two settings are taken as equal."""
 
 
 def make_table(spec: Spec, target: float, *, weights: tuple[float, float]) -> Plan:
-    """A plan without data: the setting of ``spec``, the usual numbers of slots, and the rules of the literature."""
+    """Make a plan without data: the setting of ``spec``, the usual numbers of slots, and rules of the literature."""
     usual = (_by_rule("recall", spec.banded_at, target, slots) for slots in sorted({*SLOTS, spec.slots}))
     return Plan(
         threshold=spec.threshold,
@@ -53,15 +53,15 @@ def make_plan(
     open_slots: Collection[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
 ) -> Plan:
-    """Read a collection once, measure a sample, and say what runs over it will cost.
+    """Read a collection once, measure a sample, and predict the costs of runs over the collection.
 
-    The counts are the same for any number of threads and any order of the input; seconds are measured. From
-    ``open_slots``, with bands, the cheapest setting that keeps the recall ``target`` is chosen. Where there are none
-    the plan is for ``spec`` as it is, and shows others beside it.
+    The counts are the same for any number of threads and any order of the input; seconds are measured. The plan chooses
+    the cheapest setting of bands with one of ``open_slots`` that keeps the recall ``target``. If ``open_slots`` is
+    empty, the plan is for ``spec`` as it is, and shows other settings for comparison.
     """
     begin = time.perf_counter()
     at = spec.banded_at
-    # with candidates by other shingles that is the setting of ``spec``, where it was left open
+    # with candidates by other shingles, ``spec`` itself has the default setting, unless the user chose one
     is_usual = spec.candidates_by is None
     default = _by_rule("recall", at, target, tuning.choose_slots(at, target)) if is_usual else None
     least = 1 if is_usual else LEAST_ROWS
@@ -96,7 +96,7 @@ def make_plan(
 def choose_method(
     reader: Reader, spec: Spec, run: RunOptions, *, target: float, observer: Observer
 ) -> tuple[bool, str]:
-    """Whether the exact join is predicted to be as fast as the bands of ``spec``, and the reason in words."""
+    """Return whether the exact join is predicted to be as fast as the bands of ``spec``, and the reason in words."""
     measured = MeasuredCollection.of(reader, spec, {spec.slots}, run, observer)
     bands, exact = measured.predict(_of_spec(spec)), measured.exact
     if exact is None:
@@ -111,9 +111,9 @@ _seconds = attrgetter("total_seconds")
 
 
 def _cheapest(options: Iterable[Option]) -> Option:
-    """The fastest; of those as good as equal the one of fewest slots, then of most rows, then of the highest recall.
+    """Return the fastest option; ties within TIE go to the fewest slots, then the most rows, then the highest recall.
 
-    Most rows are fewest candidates: where the time is the same, the setting that would suffer least from a surprise.
+    The most rows give the fewest candidates, so among equal times that option suffers least if the prediction is wrong.
     """
     every = list(options)
     least = min(map(_seconds, every))
@@ -122,10 +122,10 @@ def _cheapest(options: Iterable[Option]) -> Option:
 
 
 def _fastest(slots: int, at: float, target: float, least_rows: int, measured: MeasuredCollection) -> list[Option]:
-    """Return the cheapest bands of some ``slots`` that keep the promise, with their costs; none if none do.
+    """Return a list of the cheapest bands with ``slots`` that keep the promise, empty if no bands do.
 
-    It takes milliseconds to choose a screen. So none is chosen for bands that are slower than others even without a
-    check, nor for bands of fewer rows than some that are as good as the fastest can be.
+    Choosing a screen takes milliseconds. So bands that are slower than others even without a check are skipped, as are
+    bands with fewer rows than bands that already are as fast as any can be.
     """
     found: list[Option] = []
     known = measured.profile, measured.speeds, slots
@@ -140,7 +140,7 @@ def _fastest(slots: int, at: float, target: float, least_rows: int, measured: Me
 
 
 def shapes_of(threshold: float, target: float, slots: int, *, least_rows: int = 1) -> list[Bands]:
-    """Return all bands of some ``slots`` that keep the promise, each number of rows with its fewest and most bands."""
+    """Return all bands with ``slots`` that keep the promise: for each number of rows, the fewest and the most bands."""
     found, for_bands = [], tuning.recall_for_bands(target)
     for rows in range(least_rows, slots + 1):
         most = slots // rows
@@ -151,7 +151,7 @@ def shapes_of(threshold: float, target: float, slots: int, *, least_rows: int = 
 
 
 def setting_for(threshold: float, target: float, slots: int, bands: Bands) -> Setting:
-    """Choose the filter and the screen of some bands within their shares of the recall budget."""
+    """Choose the filter and the screen for ``bands``, within their shares of the recall budget."""
     matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
     screen = tuning.screen_for(threshold, bands, slots=slots, recall=target)
     recall = tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches, screen=screen)
@@ -159,16 +159,16 @@ def setting_for(threshold: float, target: float, slots: int, bands: Bands) -> Se
 
 
 def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
-    """The fewest bands of so many rows that reach a recall, given that ``most`` do."""
+    """Return the fewest bands of ``rows`` rows that reach a recall, given that ``most`` bands do."""
     miss = 1.0 - threshold**rows
     count = 1 if miss <= 0 else max(1, math.ceil(math.log1p(-recall) / math.log(miss)))
     while count < most and tuning.s_curve(threshold, count, rows) < recall:
-        count += 1  # the logarithms were off by a rounding
+        count += 1  # the logarithms have a rounding error
     return min(count, most)
 
 
 def _of_spec(spec: Spec) -> Setting:
-    """The setting that a spec has."""
+    """Return the setting of a spec."""
     slots, bands, matches, screen = spec.slots, spec.bands, spec.min_matches, spec.screen
     assert screen is not None, "bands come with a screen"
     recall = tuning.promised_recall(spec.banded_at, bands, slots=slots, min_matches=matches, screen=screen)
@@ -178,7 +178,7 @@ def _of_spec(spec: Spec) -> Setting:
 def _by_rule(
     rule: str, threshold: float, target: float, slots: int, weights: tuple[float, float] = DEFAULT_WEIGHTS
 ) -> Setting | None:
-    """Return the setting of a named rule, or None if it cannot reach the target at all."""
+    """Return the setting of a named rule, or None if no setting reaches the target."""
     recall = tuning.recall_for_bands(target)
     try:
         bands = tuning.choose_bands(threshold, slots=slots, recall=recall, rule=rule, weights=weights)
@@ -190,7 +190,7 @@ def _by_rule(
 def _rules(
     spec: Spec, target: float, weights: tuple[float, float], option: Callable[[Setting], Option]
 ) -> tuple[RuleOption, ...]:
-    """What the rules of the literature choose for the slots of a spec."""
+    """Return the settings that the rules of the literature choose for the slots of a spec."""
     at = spec.banded_at
     found = ((rule, _by_rule(rule, at, target, spec.slots, weights)) for rule in tuning.BAND_RULES)
     return tuple(RuleOption.of(rule, option(setting), at) for rule, setting in found if setting is not None)

@@ -1,4 +1,4 @@
-"""Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept."""
+"""Survey a collection before a run: read and count everything, and keep a sample of the texts."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from neardup.stages import text as text_stage
 from neardup.types import I64, U32, U64, Batch, Documents
 
 NAMED_ROWS = 200_000
-"""Documents after which what ids take is known well enough."""
+"""The number of documents after which the memory for ids is known well enough."""
 LONGEST = 8 << 20
-"""Bytes of a text that is too long to be in the sample."""
+"""The most bytes of a text in the sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Distinct texts of a collection, those of the smallest hashes: the same whatever the order of the input."""
+    """The distinct texts of a collection with the smallest hashes, which are the same for any order of the input."""
 
     documents: Documents
-    """Normalised, by rising hash, so that the first of them are a smaller sample of the same kind."""
+    """The normalised texts, sorted by hash, so that the first texts are a smaller sample of the same kind."""
     weight: I64
-    """int64[m]: documents of the collection that have the text."""
+    """int64[m]: the number of documents in the collection that have each text."""
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def first(self, size: int) -> Documents:
-        """The first texts that have about so many bytes together, one at least where there are any."""
+        """Return the first texts, about ``size`` bytes in all, but at least one text if there is any."""
         offsets = self.documents.offsets
         last = int(np.searchsorted(offsets, offsets[0] + size, side="right"))
         return self.documents.slice(0, min(len(self), max(1, last - 1)))
@@ -44,63 +44,63 @@ class Sample:
 
 @dataclass(slots=True)
 class Survey:
-    """What one pass over the input showed."""
+    """The counts and times of one pass over the input."""
 
     documents: int = 0
     read_bytes: int = 0
-    """Bytes of text as read."""
+    """The bytes of text as read."""
     bytes: int = 0
-    """Bytes of normalised text."""
+    """The bytes of normalised text."""
     kept_bytes: int = 0
-    """Of them, those that a run keeps, since they cannot be read again in parts."""
+    """The bytes of normalised text that a run keeps, because they cannot be reread in parts."""
     bad: int = 0
     blank: int = 0
     distinct: int = 0
-    """Distinct texts that are not empty."""
+    """The number of distinct texts that are not empty."""
     copies: int = 0
-    """Documents that have the text of another one, which stands for them."""
+    """The number of documents that are exact copies of another one, their representative."""
     copy_pairs: int = 0
-    """Pairs of documents of one text; of a text in more documents than the crowd limit those with the first only."""
+    """The number of exact-copy pairs; for a text in more documents than the crowd limit, pairs with the first only."""
     id_bytes: int = 0
-    """Memory for ids and places."""
+    """The bytes of memory for ids and record offsets."""
     read_seconds: float = 0.0
-    """CPU seconds of reading, normalising and hashing, in threads."""
+    """The CPU seconds of reading, normalising and hashing, in threads."""
     enter_seconds: float = 0.0
-    """CPU seconds of taking note of ids and places, which one thread does alone."""
+    """The CPU seconds of recording ids and record offsets, which one thread does alone."""
     sizes: U32 = field(default_factory=lambda: np.empty(0, np.uint32))
-    """uint32[documents]: bytes of normalised text of each, rising."""
+    """uint32[documents]: the bytes of normalised text of each document, ascending."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """What a thread made of one batch."""
+    """The result of a thread's work on one batch."""
 
     batch: Batch
     hashes: U64
     sizes: U32
     prints: U64
-    """uint64[c, 2] of the texts that may be in the sample."""
+    """uint64[c, 2]: the prints of the texts that may be in the sample."""
     texts: list[bytes]
     seconds: float
 
 
 class _Sampler:
-    """Keeps the texts of the smallest hashes, as many as there is room for, whatever the order in which they come."""
+    """The texts with the smallest hashes, as many as there is room for, independent of their order in the input."""
 
     def __init__(self, most_bytes: int, most_texts: int) -> None:
         self._most_bytes, self._most_texts = most_bytes, most_texts
         self._bound = (1 << 64) - 1
-        """Texts above it have no chance any more."""
+        """The largest hash of a text that may still be in the sample."""
         self._prints: list[U64] = []
         self._texts: list[bytes] = []
         self._bytes = 0
 
     def chosen(self, hashes: U64, sizes: U32) -> I64:
-        """Which of a block's texts may be in the sample."""
+        """Return the indices of the texts of a block that may be in the sample."""
         return np.flatnonzero((sizes > 0) & (sizes <= LONGEST) & (hashes <= np.uint64(self._bound)))
 
     def add(self, block: _Block) -> None:
-        """Take the texts of a block; O(log m) a text, over all blocks."""
+        """Add the texts of a block, in O(log m) a text over all blocks."""
         self._prints.append(block.prints)
         self._texts += block.texts
         self._bytes += sum(map(len, block.texts))
@@ -118,7 +118,7 @@ class _Sampler:
         self._bytes = int(ends[fit - 1]) if fit else 0
 
     def sample(self, hashes: U64, number: I64) -> Sample:
-        """The sample; ``hashes`` are all distinct ones, rising, and ``number`` the documents of each."""
+        """Make the sample; ``hashes`` are all distinct hashes, ascending, and ``number`` has the documents of each."""
         self._thin()
         at = np.searchsorted(hashes, self._prints[0][:, 0])
         return Sample(Documents.from_bytes(self._texts), number[at])
@@ -127,9 +127,9 @@ class _Sampler:
 def survey(
     tasks: Iterator[Task], spec: Spec, *, threads: int, observer: Observer, most_bytes: int, most_texts: int
 ) -> tuple[Survey, Sample]:
-    """Read everything, count it, and keep a sample of at most so many bytes and texts.
+    """Read and count everything, and keep a sample of at most ``most_bytes`` bytes and ``most_texts`` texts.
 
-    Of what is found only the seconds depend on the threads. The first batches show what ids take.
+    Only the seconds depend on the threads. The memory for ids is estimated from the first batches.
     Memory: 12 bytes a document, and two to three times ``most_bytes``.
     """
     found, provenance = Survey(), Provenance()
@@ -160,7 +160,7 @@ def survey(
     found.bytes = int(found.sizes.sum(dtype=np.int64))
     found.id_bytes = int(provenance.nbytes / max(seen, 1) * found.documents)
     found.enter_seconds *= found.documents / max(seen, 1)
-    # of the median batch: the first ones also load kernels, which a run pays for once, at its start
+    # the median batch counts, because the first batches also load kernels, which a run does once, at its start
     found.read_seconds = float(np.median([seconds / size for seconds, size in speeds] or [0.0])) * found.bytes
     distinct, number = np.unique(np.concatenate(hashes), return_counts=True)
     several = number[number > 1].astype(np.float64)
@@ -171,7 +171,7 @@ def survey(
 
 
 def _look(task: Task, spec: Spec, sampler: _Sampler) -> _Block:
-    """One block's work, in a worker thread."""
+    """Read, normalise and hash one batch in a worker thread."""
     begin = time.thread_time()
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
