@@ -21,6 +21,7 @@ from numpy.typing import DTypeLike
 from neardup.errors import InputError
 from neardup.kernels._jit import is_compiled
 from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
+from neardup.spool.partitions import Partitions
 
 PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
@@ -38,6 +39,8 @@ DEFAULT_SHARE = 0.5
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Settings of the GNU allocator, by their numbers for ``mallopt``."""
+_COPIED = 4 << 20
+"""The number of bytes of a column that are copied to a file at a time."""
 _MOST_FREED = 64 << 20
 """The largest trim threshold that the allocator sets for itself; its threshold for ``mmap`` is half of that then."""
 
@@ -146,6 +149,18 @@ class Space:
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> Column:
         """A column where the rest of the data is: of the workdir, if there is one, else in memory."""
         return MemoryColumn(dtype, width) if self.workdir is None else self.workdir.column(name, dtype, width)
+
+    def filed(self, name: str, column: Column) -> Column:
+        """Copy a column that outgrew the memory to the workdir."""
+        file = self.scratch().column(name, column.dtype, column.width)
+        for _, rows in column.scan(max(1, _COPIED // (column.width * column.dtype.itemsize))):
+            file.append(rows)
+        return file
+
+    def partitions(self, name: str, *, width: int, parts: int, share: float) -> Partitions:
+        """Return partitions that go to files if they outgrow a ``share`` of the memory for data."""
+        spill = None if self.path is None else self.scratch
+        return Partitions(name, width=width, parts=parts, budget=self.budget.share(share), spill=spill)
 
     def sorter(self, name: str, *, payload: np.dtype[Any] | None, part: float, is_lasting: bool = False) -> Sorter:
         """A sorter that goes to files where it outgrows a ``part`` of the memory for data, wherever the rest is.
