@@ -39,8 +39,6 @@ DEFAULT_SHARE = 0.5
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Settings of the GNU allocator, by their numbers for ``mallopt``."""
-_COPIED = 4 << 20
-"""The number of bytes of a column that are copied to a file at a time."""
 _MOST_FREED = 64 << 20
 """The largest trim threshold that the allocator sets for itself; its threshold for ``mmap`` is half of that then."""
 
@@ -149,13 +147,6 @@ class Space:
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> Column:
         """A column where the rest of the data is: of the workdir, if there is one, else in memory."""
         return MemoryColumn(dtype, width) if self.workdir is None else self.workdir.column(name, dtype, width)
-
-    def filed(self, name: str, column: Column) -> Column:
-        """Copy a column that outgrew the memory to the workdir."""
-        file = self.scratch().column(name, column.dtype, column.width)
-        for _, rows in column.scan(max(1, _COPIED // (column.width * column.dtype.itemsize))):
-            file.append(rows)
-        return file
 
     def partitions(self, name: str, *, width: int, parts: int, share: float) -> Partitions:
         """Return partitions that go to files if they outgrow a ``share`` of the memory for data."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -167,6 +168,19 @@ def as_path(path: str) -> str:
         return os.path.abspath(path)
     scheme, _, rest = place_of(path).partition("://")
     return posixpath.normpath(f"/{scheme}:/{rest}")
+
+
+def fits(parts: list[str], wanted: list[str]) -> bool:
+    """Return whether a name fits a pattern, both cut at their slashes; ``**`` stands for any folders or none.
+
+    A hidden name fits only a part that begins with a dot too.
+    """
+    if not parts or not wanted:
+        return not parts and not wanted
+    is_shown = not parts[0].startswith(".")
+    if wanted[0] == "**":
+        return fits(parts, wanted[1:]) or (is_shown and fits(parts[1:], wanted))
+    return (is_shown or wanted[0].startswith(".")) and fnmatchcase(parts[0], wanted[0]) and fits(parts[1:], wanted[1:])
 
 
 def check_there(path: str) -> None:

@@ -124,9 +124,7 @@ class Ids:
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
         self.places.spill(workdir)
-        numbers_, strings_ = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
-        for _, values in self._numbers.scan(_PIECE):
-            numbers_.append(values)
+        numbers_, strings_ = workdir.filed("id-numbers", self._numbers), workdir.texts("id-strings")
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             for documents, local, _ in self._strings.parts(rows):
@@ -301,10 +299,7 @@ class Places:
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
-        rows = workdir.column("place-rows", np.int64)
-        for _, values in self._rows.scan(1 << 16):
-            rows.append(values)
-        self._rows = rows
+        self._rows = workdir.filed("place-rows", self._rows)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
         if self._batches:
             self._stored.append(np.array(self._batches, dtype=np.int64))

@@ -62,7 +62,7 @@ class KeptSegments(SegmentsInOrder):
         for part in repeats.segments():
             self._column.append(np.column_stack([getattr(part, name) for name in _FIELDS]))
             if isinstance(self._column, MemoryColumn) and self._column.nbytes > most and space.path is not None:
-                self._column = space.filed(NAME, self._column)
+                self._column = space.scratch().filed(NAME, self._column)
         repeats.pieces.drop()
         space.checkpoint(repeats=WALKED)
         space.release_memory()

@@ -44,7 +44,7 @@ class Originals:
         """Move what is in memory to files."""
         if isinstance(self._places, MemoryColumn):
             self.text.spill()
-            self._places = self._space.filed("places", self._places)
+            self._places = self._space.scratch().filed("places", self._places)
 
     def keep(self) -> None:
         """Have all in files, so that the next checkpoint makes it last."""

@@ -71,7 +71,7 @@ class EndToEnd:
     def spill(self) -> None:
         """Move the texts to a file."""
         if not self.is_filed:
-            self._data = self._space.filed(self._name, self._data)
+            self._data = self._space.scratch().filed(self._name, self._data)
 
     def keep(self) -> None:
         """Have the texts and where they end in files, so that the next checkpoint makes them last."""

@@ -119,7 +119,7 @@ class KeptCuts:
         self._ends.append(len(self._column))
         is_large = isinstance(self._column, MemoryColumn) and self._column.nbytes > self._most
         if is_large and self._space.path is not None:
-            self._column = self._space.filed("cuts", self._column)
+            self._column = self._space.scratch().filed("cuts", self._column)
 
     def __len__(self) -> int:
         """Documents that are cut."""
