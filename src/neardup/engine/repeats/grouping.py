@@ -77,7 +77,7 @@ def group(
             is_one_key = depth and (CROWD * size > len(parts) or depth * PART_BITS >= 64)
             if size <= (fit if is_one_key else most):
                 yield _Task(parts, first, run.stop)
-            elif is_one_key and not around.counts_all:
+            elif is_one_key and not around.choice.is_all_of(text.offsets.size - 1):
                 space.need_memory(size * row_bytes, f"{size:,} places of one passage, which are compared together,")
                 yield _Task(parts, first, run.stop)
             elif is_one_key:
