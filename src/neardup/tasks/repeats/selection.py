@@ -16,6 +16,7 @@ from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import InputOptions, Options, check_share
+from neardup.params.checks import check_whole
 from neardup.shown import counted
 from neardup.tasks.compare.documents import read_document
 from neardup.tasks.find import open_across
@@ -46,11 +47,8 @@ class Selection(Options):
             object.__setattr__(self, "against", None)
         least = 1 if self.is_across else 2
         for name, low in (("min_count", least), ("min_docs", 1)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= MOST_PLACES:
-                raise InputError(f"{name} is {value!r}. Give a whole number from {low} to {MOST_PLACES:,}.")
+            if (value := getattr(self, name)) is not None:
+                check_whole(value, name, low, MOST_PLACES)
         if self.min_share is not None:
             check_share(self.min_share, "min_share")
         if self.is_across and self.group_by is not None:

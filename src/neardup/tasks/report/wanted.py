@@ -20,6 +20,7 @@ from neardup.params import (
     check_choice,
     parse_memory,
 )
+from neardup.params.checks import check_whole
 from neardup.tasks.compare.documents import read_document
 from neardup.tasks.grouping import GroupBy
 from neardup.tasks.report.origins import check_pattern
@@ -121,8 +122,7 @@ class Wanted(Options):
 def _check_passages(value: Any, *, is_hidden: bool) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_PASSAGE <= value <= MOST_PASSAGE:
-        raise InputError(f"passages is {value!r}. Give a whole number from {LEAST_PASSAGE} to {MOST_PASSAGE:,}.")
+    check_whole(value, "passages", LEAST_PASSAGE, MOST_PASSAGE)
     if is_hidden:
         raise InputError(
             "passages are shown with the names of their documents, and pseudonyms hide these. Leave --passages"

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.tasks.tune.cells import F32
-from neardup.tasks.tune.products import product
+from neardup.tasks.tune.cells import F32, product
 from neardup.types import F64, I64, Mask
 
 SLOPES = (12.0, 24.0, 48.0)
