@@ -86,7 +86,10 @@ class Core:
             core.ask(lambda reading, view: None)
             if lock is not None:
                 if log_size(folder) > 0:
-                    core._overwrite_log()
+                    # Settle what a writer that was killed had begun to commit: an empty change, in its place in the
+                    # log. While a reader is connected SQLite does not read such a log again, and takes the commit for
+                    # undone; when all have closed it would be read again, and the commit would be back.
+                    core.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
                 core._clean_folder()
             undo.pop_all()
         return core
@@ -153,14 +156,6 @@ class Core:
             except DamagedError as exc:
                 repaired += 1
                 self._repair(exc, repaired)
-
-    def _overwrite_log(self) -> None:
-        """Settle what a writer that was killed had begun to commit: an empty change, in its place in the log.
-
-        While a reader is connected SQLite does not read such a log again, and takes the commit for undone; when all
-        have closed it would be read again, and the commit would be back.
-        """
-        self.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
 
     def _repair(self, found: DamagedError, times: int) -> None:
         """Repair what was found; whatever that comes to, it ends."""

@@ -52,6 +52,7 @@ _SETTINGS = {
 }
 GLOB_CHARACTERS = frozenset("*?[")
 _CURES = {scheme: cure for schemes, cure in _COPY.items() for scheme in schemes}
+_KNOWN = frozenset({*BY_ARROW, *BY_FSSPEC, *_CURES, _FILE})
 _OPTIONS = re.compile(r"\?[A-Za-z_][\w.-]*=.*", re.DOTALL)
 
 
@@ -61,7 +62,7 @@ def address_of(path: str) -> str | None:
     Two addresses of one object are equal: see also ``check_parts``.
     """
     found = _ADDRESS.fullmatch(path) if ":/" in path else None  # asked of each of a million files
-    if found is None or not _is_known(scheme := found[1].lower()) or os.path.lexists(path):
+    if found is None or (scheme := found[1].lower()) not in _KNOWN or os.path.lexists(path):
         return None
     scheme = "sftp" if scheme == "ssh" else BY_ARROW.get(scheme, scheme)
     rest = found[2] if scheme == _FILE else found[2].rstrip("/")
@@ -189,10 +190,6 @@ def check_there(path: str) -> None:
         return
     if not os.path.lexists(path) and not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{shown_path(path)} does not exist.{near_files(path)}")
-
-
-def _is_known(scheme: str) -> bool:
-    return scheme in BY_ARROW or scheme in BY_FSSPEC or scheme in _CURES or scheme == _FILE
 
 
 def near_files(name: str) -> str:

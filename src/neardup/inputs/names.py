@@ -216,7 +216,7 @@ class Ids:
     def _brought(self, at: I64) -> Any:
         is_rising = bool(np.all(at[1:] > at[:-1]))
         rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
-        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
+        found = [as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
         return names if is_rising else names.take(numbers(place))
 
@@ -405,7 +405,7 @@ def ids_of(batch: Batch) -> list[int | str]:
     return ids
 
 
-def _as_strings(documents: Documents) -> Any:
-    """Arrow large_string array over the documents' own memory."""
+def as_strings(documents: Documents, kind: pa.DataType = _TEXT) -> Any:
+    """Return an Arrow array over the documents' own memory."""
     buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
-    return pa.Array.from_buffers(_TEXT, len(documents), buffers)
+    return pa.Array.from_buffers(kind, len(documents), buffers)

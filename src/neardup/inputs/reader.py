@@ -26,6 +26,7 @@ from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
+from neardup.inputs.stream import is_folder
 from neardup.inputs.unread import Watch
 from neardup.params import InputOptions
 from neardup.shown import shown_path
@@ -94,7 +95,7 @@ class Reader:
     @cached_property
     def base(self) -> str | None:
         """The folder that was given, when it was the only input."""
-        return self.sources[0] if len(self.sources) == 1 and _is_folder(self.sources[0]) else None
+        return self.sources[0] if len(self.sources) == 1 and is_folder(self.sources[0]) else None
 
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
         """This reader with further sources behind its own, of which no clean copies are wanted.
@@ -298,14 +299,6 @@ def _stamp(path: str) -> str:
     return f"{facts.st_size} bytes, changed {facts.st_mtime_ns}"
 
 
-def _is_folder(name: str) -> bool:
-    if is_remote(name):
-        from neardup.inputs.remote import is_folder
-
-        return is_folder(name)
-    return os.path.isdir(name)
-
-
 def open_inputs(
     inputs: Any,
     options: InputOptions | None = None,
@@ -398,17 +391,11 @@ def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Rea
             f"the input is of type {type(value).__name__}, which cannot be read. Give a path, a list of "
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
-    _check_no_paths(value)
-    return Reader([PythonSource(value, options, name)], [name], options, value)
-
-
-def _check_no_paths(inputs: Any) -> None:
-    """Stop a list of file names from being compared as texts of a few letters."""
-    first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else None
-    if not isinstance(first, str) or len(first) >= 256 or not suffix_format(first):
-        return
-    if os.path.isfile(first) or address_of(first) is not None:
+    first = value[0] if isinstance(value, (list, tuple)) and value else None
+    named = isinstance(first, str) and len(first) < 256 and suffix_format(first)
+    if named and (os.path.isfile(first) or address_of(first) is not None):
         raise InputError(
             f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
             "Give Path objects to read files, or pairs (id, text) if it is a text."
         )
+    return Reader([PythonSource(value, options, name)], [name], options, value)
