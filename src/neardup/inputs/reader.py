@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import fields
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,12 +78,11 @@ class Reader:
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
         """What the folders, patterns and files hold and is not read; asked for when they were read."""
-        found = (self._over(place, source) for place, source in enumerate(self.parts))
-        return together([*self.found_over, *chain.from_iterable(found)])
-
-    def _over(self, place: int, source: Source) -> Sequence[PassedOver]:
-        told = self.told_over.get(place)
-        return source.passed if told is None else told
+        found = list(self.found_over)
+        for place, source in enumerate(self.parts):
+            told = self.told_over.get(place)
+            found += source.passed if told is None else told
+        return together(found)
 
     @property
     def total_bytes(self) -> int | None:
@@ -392,8 +390,8 @@ def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Rea
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
     first = value[0] if isinstance(value, (list, tuple)) and value else None
-    named = isinstance(first, str) and len(first) < 256 and suffix_format(first)
-    if named and (os.path.isfile(first) or address_of(first) is not None):
+    path = first if isinstance(first, str) and len(first) < 256 and suffix_format(first) else None
+    if path is not None and (os.path.isfile(path) or address_of(path) is not None):
         raise InputError(
             f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
             "Give Path objects to read files, or pairs (id, text) if it is a text."
