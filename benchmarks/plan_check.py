@@ -126,13 +126,12 @@ def find_arguments(options: list[str]) -> dict[str, Any]:
 def try_all(args: argparse.Namespace, source: Path) -> bool:
     """Time every setting and print the fastest, the slowest and the chosen one; True when that is fast enough."""
     import neardup
-    from neardup.tasks.plan.make import SLOTS, settings
+    from neardup.tasks.plan.make import SLOTS, shapes_of
 
     options = find_arguments(shlex.split(args.find_options))
     plan, _ = planned(args, source, shlex.split(args.find_options))
     threshold, target = plan["threshold"], plan["target"]
-    every = settings(threshold, target, SLOTS)
-    names = [(each.slots, str(each.bands)) for each in every]
+    names = [(slots, str(bands)) for slots in SLOTS for bands in shapes_of(threshold, target, slots)]
     best = dict.fromkeys(names, float("inf"))
     for _ in range(args.rounds):
         for slots, bands in names:

@@ -55,7 +55,8 @@ class Summary:
     exact_copies: int
     """Documents whose normalised text an earlier document has."""
     candidates: int
-    """Candidate pairs that the bands gave, before the estimate filter; those that shared a rare shingle, in a join."""
+    """Candidate pairs that the bands gave. One that is not checked counts in each band in which it meets; in a join,
+    those that shared a rare shingle."""
     checked: int
     """Pairs whose exact similarity was computed."""
     pairs: int

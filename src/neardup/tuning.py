@@ -286,7 +286,7 @@ def choose_slots(threshold: float, recall: float) -> int:
     """Slots for a run whose user named none: DEFAULT_SLOTS, doubled until some banding reaches the recall.
 
     At 128 slots and t = 0.8 sketching costs half of what 256 cost on short texts and a tenth less on long ones;
-    the candidates that the coarser bands add die in the estimate filter (benchmarks/RESULTS.md).
+    the screen drops most of the candidates that the coarser bands add (benchmarks/RESULTS.md).
     """
     slots = DEFAULT_SLOTS
     while s_curve(threshold, slots, 1) < recall:

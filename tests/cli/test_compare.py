@@ -59,7 +59,7 @@ def test_two_files_are_shown_with_their_passages(run):
         "Jaccard       0.2941, 5 of 17 shingles; below the threshold 0.5",
         "contained     50.0 % of A in B, 41.7 % of B in A",
         "estimate      0.3281 ± 0.0403 by 128 slots",
-        "bands         42x3: 66.1 % of pairs this similar agree in some band; this one in 2, too few slots: not found",
+        "bands         42x3: 66.1 % of pairs this similar agree in some band; this one in 2: found",
         "passages      2 in A, 2 in B; the longest has 26 characters, from 4 in A and 9 in B",
         "covered       70.5 % of A, 65.2 % of B",
         "compared by   word:3, normalised by nfc",
@@ -76,6 +76,8 @@ def test_two_files_are_shown_with_their_passages(run):
     ]
     closing = r"neardup: similarity 0\.2941, 2 passages in A, 2 in B, .* s, spec [0-9a-f]{12}\n"
     assert re.fullmatch(closing, result.stderr)
+    other = run("a.txt", "b.txt", "--shingle", "word:3", "-t", "0.5", "--seed", "3")
+    assert "; this one in 2, too few bits: not found\n" in other.stdout
 
 
 def test_the_bands_are_said_to_find_the_pair_or_not(run):

@@ -1,12 +1,13 @@
-"""The chances of a screen, by enumeration and slot by slot, and the fields of a signature as plain numbers.
+"""The chances of a screen, by enumeration and slot by slot, and the pairs that it lets pass, one after the other.
 
 Nothing here is shared with the product: it multiplies polynomials band by band and compares words.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,3 +76,41 @@ def share_lost(one: Chances, several: Chances, least: int, least_alone: int) -> 
 def agreeing(a: NDArray[np.uint32], b: NDArray[np.uint32], fields: int, width: int) -> int:
     """The number of fields in which two signatures agree."""
     return sum(x % 2**width == y % 2**width for x, y in zip(a.tolist()[:fields], b.tolist()[:fields], strict=True))
+
+
+def checked_pairs(
+    values: NDArray[np.uint32], bands: int, rows: int, screen: tuple[int, int, int, int], min_matches: int, small: int
+) -> tuple[set[tuple[int, int]], int]:
+    """Return the pairs that are worth an exact check, and the number of candidates.
+
+    These are meetings: in each small bucket, and in a large one if it is of the first band. Pairs that pass by their
+    fields count once.
+
+    ``screen`` has fields, width, least and least alone. It decides on pairs of buckets of up to ``small`` members. In
+    larger buckets ``min_matches`` equal slots are asked for, in the first band where both documents agree.
+    """
+    fields, width, least, least_alone = screen
+    buckets: list[list[list[int]]] = []
+    for band in range(bands):
+        groups: dict[bytes, list[int]] = defaultdict(list)
+        for row, signature in enumerate(values):
+            groups[signature[band * rows : (band + 1) * rows].tobytes()].append(row)
+        buckets.append(list(groups.values()))
+    in_large = {row for groups in buckets for group in groups if len(group) > small for row in group}
+    met: dict[tuple[int, int], list[bool]] = defaultdict(list)
+    for groups in buckets:
+        for group in groups:
+            for pair in combinations(group, 2):
+                met[pair].append(len(group) <= small)
+    passing, candidates = set(), 0
+    for (a, b), is_small in met.items():
+        same_slots = int((values[a] == values[b]).sum())
+        is_vouched = not is_small[0] and same_slots >= min_matches
+        is_alone = sum(is_small) == 1 and not (a in in_large and b in in_large)
+        needed = least_alone if is_alone else least
+        is_near = any(is_small) and agreeing(values[a], values[b], fields, width) >= needed
+        if is_vouched or is_near:
+            passing.add((a, b))
+        once = is_near and not is_vouched
+        candidates += (not is_small[0]) + (1 if once else sum(is_small))
+    return passing, candidates

@@ -1,4 +1,4 @@
-"""Where bits and texts are while pairs are screened and checked changes nothing, nor does a run that is killed there."""
+"""Where bits and texts are while pairs are screened and checked changes nothing, nor does it if the run is killed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ BLOCKS = {"BITS_PART": 0, "BLOCK_PART": 2000 / WORK}
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Families of all sizes beside strangers, crowds and boilerplate."""
+    """Write families of all sizes, strangers, crowds and boilerplate."""
     documents = [text for text in mixed()[::2] if text]
     for family, size in enumerate((2, 3, 5, 20, 63, 64, 65, 66, 90, 130)):
         page = words(9000 + family, 70)
         documents += [edited(page, 10_000 * family + i, 1 + i % 3) for i in range(size)]
+    documents += [edited(words(9002, 70), i, 1) for i in range(2)]  # the last pair is not of the last family
     path = tmp_path_factory.mktemp("screened") / "documents.txt"
     path.write_text("\n".join(documents), encoding="utf-8")
     return path
@@ -33,7 +34,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(source: Path) -> list[Any]:
-    """What is found with all bits and texts in memory."""
+    """Give the answers with all bits and texts in memory."""
     return [told(neardup.find(source, threads=1, **OPTIONS, **search)) for search in SEARCHES]
 
 
@@ -43,7 +44,7 @@ def little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(WORK, WORK)))
     monkeypatch.setattr("neardup.engine.check.MOST_PAIRS", 700)
     monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)  # a machine that fails is not what is tested here
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)  # no test here is about a machine that fails
 
 
 def use(monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]) -> None:
@@ -52,7 +53,7 @@ def use(monkeypatch: pytest.MonkeyPatch, shares: dict[str, float]) -> None:
 
 
 def laid_places(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Note of each text that is laid down whether that is in memory."""
+    """Note for each run that lays texts down whether they stay in memory."""
     places: list[bool] = []
     plain = laid_texts.made_texts
 
@@ -86,7 +87,7 @@ def test_blocks_of_bits_and_laid_texts_give_the_same_answer(
 
 
 def dies_at(fact: str, times: int, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool) -> None:
-    """Raise at the checkpoint that has a fact for the n-th time: behind it, or in place of it."""
+    """Raise at the n-th checkpoint that has a fact, after it if it ``is_kept``, else instead of it."""
     plain, left = Space.checkpoint, times
 
     def checkpoint(self: Space, **changes: Any) -> None:
@@ -100,10 +101,14 @@ def dies_at(fact: str, times: int, monkeypatch: pytest.MonkeyPatch, *, is_kept: 
     monkeypatch.setattr(Space, "checkpoint", checkpoint)
 
 
-@pytest.mark.parametrize("fits_first", [True, False])
 @pytest.mark.parametrize(
-    ("fact", "times", "is_kept"),
-    [("bands", 4, True), ("laid_out", 1, False), ("laid_out", 1, True), ("passed", 2, True), ("verified", 1, False)],
+    ("fact", "times", "is_kept", "fits_first"),
+    [
+        *(("bands", 4, True, fits_first) for fits_first in (True, False)),
+        *(("laid_out", 1, is_kept, is_kept) for is_kept in (True, False)),
+        ("passed", 2, True, False),
+        ("verified", 1, False, True),
+    ],
 )
 def test_a_run_killed_while_it_screens_or_checks_goes_on_under_another_limit(
     fact: str,
@@ -126,3 +131,17 @@ def test_a_run_killed_while_it_screens_or_checks_goes_on_under_another_limit(
         monkeypatch.setattr("neardup.engine.check.MOST_PAIRS", 10**6)
     assert told(neardup.find(source, resume=True, threads=3, **how)) == expected[0]
     assert not (tmp_path / "work").exists()
+
+
+def test_pairs_that_were_few_when_a_run_was_killed_are_in_the_same_order_under_less_memory(
+    source: Path, expected: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {**OPTIONS, **SEARCHES[1], "workdir": tmp_path / "work"}
+    with monkeypatch.context() as patched:
+        patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(1 << 40, 1 << 40)))
+        patched.setattr("neardup.engine.check.MOST_PAIRS", 10**6)
+        dies_at("passed", 1, patched, is_kept=True)
+        with pytest.raises(Killed):
+            neardup.find(source, threads=1, **how)
+    monkeypatch.setattr("neardup.engine.banding.laid_out.BLOCK_PART", 40_000 / WORK)
+    assert told(neardup.find(source, resume=True, **how)) == expected[1]

@@ -4,7 +4,7 @@ Each cell has pairs of random items whose similarity is the threshold exactly, a
 product. The pairs that meet in a band and do not pass are counted. The gate is the exact binomial tail of 5 sigma,
 3e-7, at the loss that the sums of ``tests.oracles.screen`` give, 8e-4 to 9.5e-4; seeds are fixed. 40,000 pairs tell
 2.4e-3 apart from 1e-3 with probability 0.99. Independent permutations lose as many as promised, so that the known-bad
-screens are tried with them. The default sketch varies less and loses less: of pairs of 100 items 1e-4 to 2e-4.
+screens are tried with them. The default sketch varies less and loses less: 1e-4 to 2e-4 of the pairs of 100 items.
 """
 
 from __future__ import annotations

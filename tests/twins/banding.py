@@ -55,9 +55,9 @@ def bucket_pairs(
         for a, b in combinations(members[begin:end].tolist(), 2):
             if crowd[a] >= 0 and crowd[a] == crowd[b]:
                 continue
-            met += 1
             if band >= 0 and [each for each in range(band + 1) if agree(values, a, b, each, width)] != [band]:
                 continue
+            met += 1
             if matches(values, a, b) >= min_matches:
                 pairs.append((min(a, b), max(a, b)))
     return pairs, met

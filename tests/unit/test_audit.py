@@ -101,7 +101,7 @@ def test_at_a_threshold_of_one_there_is_one_bin():
     assert [(each.low, each.high, each.pairs) for each in done.bins] == [(1.0, 1.0, 1)]
 
 
-def test_the_promise_is_the_curve_less_what_the_filter_loses():
+def test_the_promise_is_the_curve_less_what_filter_and_screen_lose():
     spec = tuning.make_spec(threshold=0.8)
     expected = expected_recall(np.array([0.8, 0.9, 1.0]), spec)
     assert expected[0] == pytest.approx(spec.recall)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import pytest
 from hypothesis import given
@@ -247,3 +247,14 @@ def test_four_megabytes_on_one_line_are_compared():
     line = " ".join(str(i * 7919 % 1_000_003) for i in range(600_000))
     found = compare(line, "x" + line.replace("77", "78"))
     assert 0 < found.jaccard < 1
+
+
+def test_a_pair_is_found_exactly_if_a_search_checks_it():
+    words, seen = [f"w{i}" for i in range(16)], set()
+    for seed, same in product(range(1, 9), (5, 6, 7)):
+        how = {"shingle": "word:1", "threshold": 0.6, "seed": seed}
+        texts = " ".join(words), " ".join([*words[:same], "and", "others"])
+        found = compare(*texts, **how)
+        assert found.found == bool(neardup.find(list(texts), **how).summary.checked)
+        seen.add((min(found.agreeing_bands, 2), found.found))
+    assert seen == {(0, False), (1, False), (1, True), (2, False), (2, True)}

@@ -16,6 +16,7 @@ from neardup.params import (
     Bands,
     CandidateShingle,
     Normalize,
+    Screen,
     Shingle,
     Spec,
     check_choice,
@@ -162,6 +163,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "verify": "text",
         "candidates_by": CandidateShingle(Shingle("char", 12), 0.5),
         "overlap": "gpt3",
+        "screen": Screen(fields=128, width=1, least=103, least_alone=106),
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}
@@ -191,6 +193,7 @@ def test_a_spec_without_the_exact_join_is_told_as_before_there_was_one():
     [
         SPEC,
         replace(SPEC, collapse_exact=True, crowd=7),
+        tuning.make_spec(threshold=0.4),  # which has a screen
         tuning.make_spec(exact=True),
         tuning.make_spec(measure="containment", shingle="word:3", normalize="nfkc,casefold"),
     ],

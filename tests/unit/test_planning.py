@@ -18,12 +18,12 @@ from neardup.engine.observe import Silent
 from neardup.engine.space import Budget
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands
+from neardup.params import Bands, Screen
 from neardup.stages.sketch import fingerprints
 from neardup.tasks.plan import census as census_module
 from neardup.tasks.plan.census import Census, band_chances, documents_with_partner, find_crowds, take_census
 from neardup.tasks.plan.costs import PROGRAM_BYTES, Profile, Setting, Speeds, predict
-from neardup.tasks.plan.make import SLOTS, settings
+from neardup.tasks.plan.make import SLOTS, setting_for, shapes_of
 from neardup.tasks.plan.profile import Sample, survey
 from neardup.tasks.plan.public import plan
 from neardup.types import Documents
@@ -178,7 +178,8 @@ def test_crowds_of_a_sample_are_found_once_scaled():
 
 @pytest.mark.parametrize(("threshold", "target"), [(0.5, 0.9), (0.8, 0.99), (0.8, 0.999), (0.95, 0.99), (1.0, 0.99)])
 def test_every_setting_keeps_the_promise_with_the_fewest_or_the_most_bands(threshold, target):
-    found = settings(threshold, target, [64, 128])
+    shapes = [(slots, bands) for slots in (64, 128) for bands in shapes_of(threshold, target, slots)]
+    found = [setting_for(threshold, target, *shape) for shape in shapes]
     assert {each.slots for each in found} == {64, 128}
     t = Fraction(threshold)
     for each in found:
@@ -198,7 +199,7 @@ def a_profile(**changes) -> Profile:
     pairs[[30, 300, 450]] = 1e9, 1e5, 2e4
     whole = {
         "threshold": 0.8, "documents": 1_000_000, "distinct": 900_000, "bytes": 10**9, "kept_bytes": 0,
-        "long_documents": 500_000, "id_bytes": 10**7,
+        "id_bytes": 10**7,
         "copies": 100_000, "copy_pairs": 200_000, "shingles": 9 * 10**8, "slots": 512,
         "pairs": pairs, "squares": pairs * 20, "pair_shingles": pairs * 2000,
         "partnered": np.linspace(50_000, 10_000, 513), "scale": 20.0,
@@ -208,7 +209,8 @@ def a_profile(**changes) -> Profile:
 
 
 SPEEDS = Speeds(2e-9, 1e-7, {128: (1e-9, 1e-6), 256: (1.2e-9, 2e-6)}, 1e-9, 2e-8, 6e-9)
-DEFAULT = Setting(128, Bands(21, 6), 81, 0.998)
+SCREEN = Screen(fields=128, width=1, least=103, least_alone=106)
+DEFAULT = Setting(128, Bands(21, 6), 81, SCREEN, 0.998)
 
 
 def test_a_prediction_grows_with_what_it_is_made_of():
@@ -218,9 +220,11 @@ def test_a_prediction_grows_with_what_it_is_made_of():
     more = predict(a_profile(bytes=2 * 10**9, kept_bytes=10**9), SPEEDS, DEFAULT, **means)
     assert more.total_seconds > base.total_seconds
     assert more.memory - base.memory == 10**9
-    longer = predict(a_profile(), SPEEDS, Setting(256, Bands(21, 6), 170, 0.998), **means)
-    assert longer.candidates.expected == pytest.approx(base.candidates.expected, rel=0.05)  # the same bands
-    assert longer.checked.expected < base.checked.expected  # a sharper filter
+    wider = Screen(fields=256, width=1, least=212, least_alone=216)
+    longer = predict(a_profile(), SPEEDS, Setting(256, Bands(21, 6), 170, wider, 0.998), **means)
+    # the same bands; but what the sharper screen drops counts in each of them
+    assert base.candidates.expected < longer.candidates.expected < 1.2 * base.candidates.expected
+    assert longer.checked.expected < base.checked.expected  # a sharper screen
     assert longer.memory > base.memory
     alone = predict(a_profile(), SPEEDS, DEFAULT, **{**means, "threads": 1})
     assert base.total_seconds < alone.total_seconds < 2 * base.total_seconds
@@ -236,9 +240,13 @@ def test_a_prediction_grows_with_what_it_is_made_of():
 
 
 def test_what_does_not_fit_is_predicted_on_disk_and_within_the_limit():
-    budget = Budget(700 << 20, 500 << 20)
+    budget = Budget(500 << 20, 300 << 20)
     found = predict(a_profile(), SPEEDS, DEFAULT, budget=budget, threads=2)
-    assert found.disk == int(1.1 * (10**7 + (8 + 16 + 8 + 8 + 5 * 21) * 10**6))  # ids; counts, prints, places, keys
+    spooled = int(1.1 * (10**7 + (8 + 16 + 8 + 8 + 16 + 5 * 21) * 10**6))  # ids; counts, prints, places, bits, keys
+    # and 10,000 to 50,000 texts with a partner, of 1,000 shingles each, are laid down once more
+    assert 10_000 * 1_111 <= found.disk - spooled <= 50_000 * 1_112
+    kept = predict(a_profile(kept_bytes=10**9), SPEEDS, DEFAULT, budget=budget, threads=2)
+    assert kept.disk == spooled + int(1.1 * 10**9)  # which are not read again
     assert found.memory < PROGRAM_BYTES + budget.work
     assert found.seconds["spool"] > 0
 

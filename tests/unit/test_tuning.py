@@ -11,10 +11,11 @@ import pytest
 
 from neardup import tuning
 from neardup.errors import InputError
-from neardup.params import Bands
-from neardup.tasks.plan.census import band_chances, pass_chances, slot_shares
+from neardup.params import Bands, Screen
+from neardup.tasks.plan.census import band_chances, meetings, pass_chances, slot_shares
 from neardup.tuning import (
     FILTER_SHARE,
+    SCREEN_SHARE,
     choose_bands,
     choose_min_matches,
     choose_slots,
@@ -36,6 +37,52 @@ def exact_loss(t: float, slots: int, matches: int) -> Fraction:
     hit, whole = Fraction(t).as_integer_ratio()
     tail = sum(math.comb(slots, i) * hit**i * (whole - hit) ** (slots - i) for i in range(matches))
     return Fraction(tail, whole**slots)
+
+
+def met_bands(agreeing: set[int], bands: Bands) -> int:
+    """Count the bands of which all slots agree."""
+    return sum({band * bands.rows + row for row in range(bands.rows)} <= agreeing for band in range(bands.bands))
+
+
+def exact_pass(agreeing: set[int], met: int, screen: Screen) -> Fraction:
+    """The probability that a pair that agrees in these slots, and meets in so many bands, passes a screen.
+
+    Each other slot that has a field agrees in its lowest bits by chance.
+    """
+    needed = screen.least_alone if met == 1 else screen.least
+    sure = sum(slot in agreeing for slot in range(screen.fields))
+    others, chance = screen.fields - sure, Fraction(1, 2**screen.width)
+    return sum(
+        (
+            math.comb(others, i) * chance**i * (1 - chance) ** (others - i)
+            for i in range(max(0, needed - sure), others + 1)
+        ),
+        Fraction(0),
+    )
+
+
+SCREENS = [
+    (Bands(2, 3), Screen(fields=8, width=1, least=5, least_alone=7), 8),
+    (Bands(3, 2), Screen(fields=9, width=2, least=4, least_alone=5), 9),  # with slots outside of the bands
+    (Bands(9, 1), Screen(fields=9, width=1, least=3, least_alone=6), 9),
+    (Bands(1, 4), Screen(fields=7, width=4, least=0, least_alone=5), 7),
+]
+NARROW = (Bands(3, 3), Screen(fields=5, width=1, least=3, least_alone=4), 10)
+"""The second band has two slots with a field and one without."""
+
+
+@pytest.mark.parametrize("t", [Fraction(1, 4), Fraction(1, 2), Fraction(7, 8), Fraction(1)])
+@pytest.mark.parametrize(("bands", "screen", "slots"), [*SCREENS, NARROW])
+def test_a_promise_is_the_exact_chance_to_meet_less_what_filter_and_screen_may_lose(bands, screen, slots, t):
+    """By listing all sets of slots in which a pair may agree."""
+    found = Fraction(0)
+    for size in range(slots + 1):
+        for agreeing in map(set, itertools.combinations(range(slots), size)):
+            if met := met_bands(agreeing, bands):
+                found += t**size * (1 - t) ** (slots - size) * exact_pass(agreeing, met, screen)
+    for matches in (0, 1, 3):
+        promised = promised_recall(float(t), bands, slots=slots, min_matches=matches, screen=screen)
+        assert promised == pytest.approx(max(0.0, float(found - exact_loss(float(t), slots, matches))), abs=1e-12)
 
 
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (20, 5), (32, 8), (9, 13), (128, 1), (1, 64)])
@@ -101,13 +148,11 @@ def test_matches_in_some_of_the_slots_are_hypergeometric(many, few):
 def test_chances_of_bands_are_those_of_all_placements_of_the_matches(slots, bands):
     """By listing every way to place M matches."""
     found = band_chances(slots, bands)
+    often = meetings(slots, bands)
     for agree in range(slots + 1):
-        ways = list(itertools.combinations(range(slots), agree))
-        met = sum(
-            any(set(range(b * bands.rows, (b + 1) * bands.rows)) <= set(way) for b in range(bands.bands))
-            for way in ways
-        )
-        assert found[agree] == pytest.approx(met / len(ways), abs=1e-12)
+        met = [met_bands(set(way), bands) for way in itertools.combinations(range(slots), agree)]
+        assert found[agree] == pytest.approx(np.count_nonzero(met) / len(met), abs=1e-12)
+        assert often[agree] == pytest.approx(sum(met) / len(met), abs=1e-12)
 
 
 def test_chances_of_bands_go_on_smoothly_above_a_thousand_slots():
@@ -125,14 +170,30 @@ def test_chances_of_seen_matches_average_to_the_curve(bands):
         assert met == pytest.approx(s_curve(s, bands.bands, bands.rows), rel=1e-6, abs=1e-12)
 
 
-def test_what_passes_the_filter_was_met_and_agrees_enough():
-    met, passed = pass_chances(512, 128, Bands(21, 6), 80)
+@pytest.mark.parametrize(("bands", "screen", "slots", "off"), [*((*each, 1e-12) for each in SCREENS), (*NARROW, 0.02)])
+def test_chances_to_pass_are_those_of_all_placements_of_the_matches(bands, screen, slots, off):
+    """By listing every way to place M matches; with fewer fields than slots they are close."""
+    counted, found = pass_chances(slots, slots, bands, screen)
+    for agree in range(slots + 1):
+        ways = list(map(set, itertools.combinations(range(slots), agree)))
+        met = [met_bands(way, bands) for way in ways]
+        passing = [exact_pass(way, often, screen) if often else 0 for way, often in zip(ways, met, strict=True)]
+        assert found[agree] == pytest.approx(float(Fraction(sum(passing)) / len(ways)), abs=off)
+        # once if it passes, else in each band
+        times = sum(chance + often * (1 - chance) for chance, often in zip(passing, met, strict=True))
+        assert counted[agree] == pytest.approx(float(Fraction(times) / len(ways)), abs=2 * off)
+
+
+@pytest.mark.parametrize("screen", [Screen(128, 1, 103, 106), Screen(64, 2, 44, 46)])
+def test_what_passes_the_screen_was_met_and_agrees_enough(screen):
+    met = slot_shares(512, 128) @ band_chances(128, Bands(21, 6))
+    _, passed = pass_chances(512, 128, Bands(21, 6), screen)
     assert np.all(passed <= met + 1e-12)
-    assert np.all(np.diff(met) >= -1e-12)
-    assert passed[512] == met[512] == 1.0
-    assert passed[79] == 0.0  # fewer than 80 of all cannot be 80 of a part
-    same = pass_chances(512, 128, Bands(21, 6), 0)
-    assert np.allclose(same[0], same[1])
+    assert np.all(np.diff(passed) >= -1e-12)
+    assert passed[512] == pytest.approx(1.0, abs=1e-12)
+    assert passed[150] < 1e-4 < passed[400]
+    without = Screen(screen.fields, screen.width, 0, 0)
+    assert np.allclose(pass_chances(512, 128, Bands(21, 6), without), (met, met))
 
 
 def test_identical_sets_are_never_lost_in_the_filter():
@@ -153,23 +214,24 @@ def test_the_filter_asks_for_the_most_matches_inside_its_budget(slots, recall):
 
 @pytest.mark.parametrize("slots", [None, 64, 100, 128, 256])
 def test_what_a_run_promises_is_at_least_what_was_asked(slots):
-    """Over the grid of thresholds and recalls, wherever the slots can reach it, for bands and filter together."""
+    """Over the grid of thresholds and recalls, wherever the slots can reach it: for bands, filter and screen."""
     reached = 0
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         try:
             spec = tuning.make_spec(threshold=t, recall=recall, slots=slots)
         except InputError:
-            assert s_curve(t, slots or 4096, 1) < recall + FILTER_SHARE * (1 - recall)
+            assert s_curve(t, slots or 4096, 1) < recall + (FILTER_SHARE + SCREEN_SHARE) * (1 - recall)
             continue
         reached += 1
         assert spec.recall >= recall
         exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(t, spec.slots, spec.min_matches)
-        assert spec.recall == pytest.approx(float(exact), abs=1e-12)
+        assert float(exact) - SCREEN_SHARE * (1 - recall) - 1e-12 <= spec.recall <= float(exact) + 1e-12
     assert reached > 40
 
 
 def test_a_promise_is_never_negative():
-    assert promised_recall(0.1, Bands(1, 100), slots=100, min_matches=100) == 0.0
+    screen = Screen(fields=100, width=1, least=90, least_alone=95)
+    assert promised_recall(0.1, Bands(1, 100), slots=100, min_matches=100, screen=screen) == 0.0
 
 
 def test_slots_are_doubled_until_some_bands_reach_the_recall():

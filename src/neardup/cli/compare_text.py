@@ -68,7 +68,7 @@ def _bands(found: Comparison) -> str:
     if not found.agreeing_bands:
         return "this one in none: not found"
     met = f"this one in {found.agreeing_bands:,}"
-    return f"{met}: found" if found.found else f"{met}, too few slots: not found"
+    return f"{met}: found" if found.found else f"{met}, too few bits: not found"
 
 
 def _share(value: float) -> str:

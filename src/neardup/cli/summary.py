@@ -129,7 +129,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _candidates(summary: Mapping[str, Any]) -> str:
-    """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
+    """Describe the way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
     met = {"banding": "a band", "overlap join": "an n-gram"}.get(summary["method"], "a rare shingle")
     if not summary["candidates"] and not summary["checked"]:
         return f"none: no two distinct texts share {met}"

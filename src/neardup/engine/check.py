@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
+from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
@@ -139,6 +140,8 @@ class Checker:
         self.hasher = Hasher.private(collection.spec.shingle)
         self.threads = threads
         self.checked = 0
+        self.rejected: PairStore | None = None
+        """Pairs that were held against a threshold and are below it, if someone will ask for them."""
         self._is_containment = collection.spec.measure == CONTAINMENT
         self._chunk = self._chunk_now()
         self._buffers = Buffers(np.uint64)
@@ -164,11 +167,19 @@ class Checker:
                 self.checked += chunk.pairs.size if threshold > 0 else 0
                 if observer is not None:
                     observer.advance(chunk.pairs.size)
+        if self.rejected is not None and threshold > 0:
+            below = similarity < 0
+            self.rejected.add(left[below], right[below], similarity[below])
         return similarity
 
     def _chunk_now(self) -> int:
         """Return the shingles of documents that are checked together."""
         return min(CHUNK_SHINGLES * self.threads, self.collection.space.room(0.25) // SHINGLE_BYTES)
+
+    def flush(self) -> None:
+        """Let nothing be in memory only, before a checkpoint."""
+        if self.rejected is not None:
+            self.rejected.flush()
 
     def drop_buffers(self) -> None:
         """Give up the memory that is kept for the next chunk."""

@@ -107,17 +107,20 @@ def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool 
     """Find the verified pairs of a collection.
 
     From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins. ``keep_keys``: the
-    buckets will be asked for once more.
+    buckets will be asked for once more, and so will the pairs that the check rejects.
     """
-    spec = gathered.collection.spec
+    spec, rejected = gathered.collection.spec, None
     if spec.exact:
         pairs, crowd = _joined(gathered, split_row)
     else:
+        rejected = PairStore("rejected", len(gathered.collection), gathered.space, part=0.05) if keep_keys else None
+        gathered.check.rejected = rejected
         pairs, crowd = _banded(gathered, keep_keys=keep_keys)
+        gathered.check.rejected = None
     if split_row is None:
         alone = np.flatnonzero((gathered.weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
-    return SearchState.of(gathered, pairs, crowd, split_row)
+    return replace(SearchState.of(gathered, pairs, crowd, split_row), rejected=rejected)
 
 
 def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[SearchState, Overlaps]:
@@ -197,7 +200,7 @@ def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, observer, gathered.pairing)
         check.drop_buffers()
-    tally.candidates = candidates.met
+    tally.candidates = candidates.met - candidates.pending.repeats
     tally.checked = check.checked
     tally.overfull = candidates.overfull
     return pairs, candidates.crowds.crowd
@@ -217,12 +220,7 @@ def _verified(
         return pairs
     leaders = PairStore("leaders-met", n, space, part=0.02)
     done = space.state.get("passed", 0)
-
-    def allowed(left: I64, right: I64) -> Mask:
-        apart: Mask = (crowd[left] < 0) | (crowd[left] != crowd[right])
-        return apart if pairing is None else apart & pairing.allows(left, right)
-
-    laid = LaidOut(pending, allowed, threads=check.threads)
+    laid = LaidOut(pending, crowd, threads=check.threads, pairing=pairing)
     observer.stage("check", len(laid), "")
     observer.advance(done)
     for left, right, passed in laid.pieces(done):
@@ -235,13 +233,15 @@ def _verified(
         if space.is_due:
             pairs.flush()
             leaders.flush()
+            check.flush()
             space.checkpoint(passed=passed, checked=check.checked)
     for rows, leader, stars in candidates.crowds.joined():
         pairs.add(rows, leader, stars)
     follow_leaders(pairs, leaders, crowd, collection, check)
     if space.is_lasting:
         pairs.flush()
-        space.checkpoint(verified=True, checked=check.checked)
+        check.flush()
+        space.checkpoint(verified=True, checked=check.checked, repeats=pending.repeats)
     leaders.drop()
     laid.drop()
     return pairs

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PAIRED_BYTES = 110
 """Memory for each document that has a pair or a copy, beside DOCUMENT_BYTES, while clusters are made."""
+CROWD_BYTES = 8
+"""Of DOCUMENT_BYTES, those that are needed only if there are crowds."""
 
 
 @dataclass(slots=True)
@@ -77,6 +79,8 @@ class SearchState(Gathered):
     """int32[n]: the leader of each row's crowd or -1; a leader is its own."""
     split_row: int | None = None
     """First row of the collection that the others are held against; None: all are compared with all."""
+    rejected: PairStore | None = None
+    """Pairs that the exact check found to be below the threshold, of a search with bands that keeps its keys."""
 
     @classmethod
     def of(cls, gathered: Gathered, pairs: PairStore, crowd: I32, split_row: int | None = None) -> SearchState:
@@ -85,12 +89,13 @@ class SearchState(Gathered):
         return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
 
     def need_memory(self, involved: I64) -> None:
-        """Raise unless all documents can be held as far as they must be; ``involved`` are those that have a pair."""
+        """Raise unless there is memory for what must be held of all documents; ``involved`` are those with a pair."""
         copies = self.copies
         alone = copies.several[~np.isin(copies.several, involved, assume_unique=True)]
         paired = sum(int(copies.weight[rows].sum(dtype=np.int64)) for rows in (involved, alone))
         n = len(self.collection)
-        size = DOCUMENT_BYTES * n + PAIRED_BYTES * paired
+        each = DOCUMENT_BYTES if self.leads.size else DOCUMENT_BYTES - CROWD_BYTES
+        size = each * n + PAIRED_BYTES * paired
         self.space.need_memory(size, f"{n} documents, of which {paired} have near-duplicates,")
 
     @property

@@ -275,9 +275,9 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
                 j += 1
                 if crowd[a] >= 0 and crowd[a] == crowd[b]:
                     continue
-                candidates += 1
                 if band >= 0 and _first_band(values, a, b, band + 1, width) != band:
                     continue
+                candidates += 1
                 if _agreeing(values[a], values[b]) >= min_matches:
                     left[n] = min(a, b)
                     right[n] = max(a, b)

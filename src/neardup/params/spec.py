@@ -227,6 +227,15 @@ class Screen:
     least_alone: int
     """Fields in which a pair that meets in one band only must agree."""
 
+    @classmethod
+    def parse(cls, text: str) -> Screen:
+        """Read what ``str`` wrote."""
+        least, alone, fields, width = map(int, re.findall("[0-9]+", text))
+        return cls(fields, width, least, alone)
+
+    def __str__(self) -> str:
+        return f"{self.least}/{self.least_alone} of {self.fields}x{self.width}"
+
     @property
     def words(self) -> int:
         """Words of 64 bits for each document."""
@@ -239,7 +248,7 @@ class Spec:
 
     threshold: float
     recall: float | None
-    """The promised probability that a pair *at* the threshold is found (bands and estimate filter together). None:
+    """The promised probability that a pair *at* the threshold is found, by bands, filter and screen together. None:
     candidates are found by other shingles, and nothing is promised."""
     shingle: Shingle
     normalize: Normalize
@@ -248,7 +257,7 @@ class Spec:
     bands: Bands
     seed: int
     min_matches: int
-    """A candidate whose signatures agree in fewer slots is dropped unchecked; inside the recall promise."""
+    """A candidate of a large bucket whose signatures agree in fewer slots is dropped unchecked, inside the promise."""
     crowd: int
     collapse_exact: bool = False
     exact: bool = False
@@ -262,7 +271,8 @@ class Spec:
     candidates_by: CandidateShingle | None = None
     """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
     screen: Screen | None = None
-    """Of candidate pairs; None where there are no bands. What it may lose is inside the recall promise."""
+    """Of candidate pairs, in JSON as LEAST/LEAST_ALONE of FIELDSxWIDTH. What it may lose is inside the recall promise.
+    None: there are no bands."""
 
     def __repr__(self) -> str:
         found = f"slots {self.slots}, bands {self.bands}" if self.slots else "no bands"
@@ -286,6 +296,8 @@ class Spec:
         parts = {"shingle": str(self.shingle), "normalize": str(self.normalize), "bands": str(self.bands)}
         if self.candidates_by is not None:
             parts["candidates_by"] = str(self.candidates_by)
+        if self.screen is not None:
+            parts["screen"] = str(self.screen)
         return {"version": SPEC_VERSION, "id": self.id, **self._fields(), **parts}
 
     @classmethod
@@ -304,7 +316,7 @@ class Spec:
         if "candidates_by" in plain:
             plain["candidates_by"] = CandidateShingle.parse(plain["candidates_by"])
         if "screen" in plain:
-            plain["screen"] = Screen(**plain["screen"])
+            plain["screen"] = Screen.parse(plain["screen"])
         spec = cls(**plain)
         if spec.id != stored["id"]:
             raise ValueError("its id is another spec's")

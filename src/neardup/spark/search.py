@@ -31,7 +31,7 @@ from neardup.spark.crowds import Crowded, deal_with_hot
 from neardup.spark.texts import brought_texts, collected
 from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
-from neardup.types import I32, I64, Mask
+from neardup.types import I32, I64
 
 PART_KEYS = 8_000_000
 """Keys of one partition, about."""
@@ -142,12 +142,8 @@ class ClusterSearch(ClusterWork):
 
     def _verified(self, pending: Pending, crowded: Crowded, crowd: I32, check: RemoteChecker) -> PairStore:
         """Verify the pairs of the known documents, by their new numbers."""
-
-        def allowed(left: I64, right: I64) -> Mask:
-            apart: Mask = (crowd[left] < 0) | (crowd[left] != crowd[right])
-            return apart
-
-        n, laid = self.rows.size, LaidOut(pending, allowed, threads=self.threads)
+        n, laid = self.rows.size, LaidOut(pending, crowd, threads=self.threads)
+        self.tally.candidates -= pending.repeats
         pairs = PairStore("verified", n, self.space, part=0.075)
         leaders = PairStore("leaders-met", n, self.space, part=0.02)
         pieces = ((left, right) for left, right, _ in laid.pieces(skip=0))

@@ -34,7 +34,7 @@ class BandCandidates:
     """Pairs of representatives, left < right."""
     crowds: Crowds
     met: int
-    """Candidate pairs that were met, counted in each band in which they meet."""
+    """Candidate pairs that were met, those of small buckets in each band in which they meet."""
     overfull: int
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
@@ -156,6 +156,7 @@ def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
     else:
         met = bands.pair_waiting(crowds.passed_over, set(bands.hot.bands()))
         pending.flush()
+        check.flush()
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
     pending.is_apart = crowds.apart

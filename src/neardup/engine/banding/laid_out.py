@@ -9,17 +9,18 @@ small. Those of one block are checked together. A component that is larger than 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from neardup.cutting import cut
 from neardup.engine.banding.pending import Pending
 from neardup.engine.check import pairs_at_once
+from neardup.engine.pairing import Pairing
 from neardup.engine.reading.laid_texts import drop_texts, lay_texts, restored_texts
 from neardup.spool import Parts
 from neardup.stages.cluster import Components
-from neardup.types import I32, I64, Mask
+from neardup.types import I32, I64
 
 BLOCK_PART = 0.15
 """The share of the memory for data that the sets of a block may take in all threads ..."""
@@ -30,12 +31,13 @@ SHINGLE_BYTES = 20
 class LaidOut:
     """The candidate pairs of a run, each once, with what is needed to check them."""
 
-    def __init__(self, pending: Pending, allowed: Callable[[I64, I64], Mask], *, threads: int) -> None:
-        """Lay out the pairs that are ``allowed``, or go on with those that an interrupted run laid out.
+    def __init__(self, pending: Pending, crowd: I32, *, threads: int, pairing: Pairing | None = None) -> None:
+        """Lay out the pairs that are not inside a crowd, or go on with those that an interrupted run laid out.
 
-        Few pairs stay in one piece. Else their texts are read again once, unless they are at hand.
+        ``crowd`` is int32[n], the leader of each row's crowd or -1. Few pairs stay in one piece. Else their texts are
+        read again once, unless they are at hand.
         """
-        self._pending, self._allowed, self._threads = pending, allowed, threads
+        self._pending, self._crowd, self._threads, self._pairing = pending, crowd, threads, pairing
         self._collection = pending.collection
         space = self._collection.space
         self.parts: Parts = self._collection.texts.parts
@@ -43,7 +45,8 @@ class LaidOut:
         self._rows = pairs_at_once(space)
         self._few: list[tuple[I64, I64]] = []
         self._layout = None
-        if len(pending) > self._rows or space.state.get("laid_out"):
+        # an interrupted run that passed some pairs goes on in their order, also if fewer fit into the memory now
+        if space.state.get("laid_out") or ("passed" not in space.state and len(pending) > self._rows):
             # beside documents in memory there is room for half of what there is beside those in files
             part = 0.15 if self._collection.is_spooled else 0.075
             self._layout = space.sorter("layout", payload=np.dtype(np.uint64), part=part)
@@ -75,7 +78,9 @@ class LaidOut:
 
     def _passing(self) -> Iterator[tuple[I64, I64]]:
         for left, right in self._pending.passing(self._rows):
-            some = self._allowed(left, right)
+            some = (self._crowd[left] < 0) | (self._crowd[left] != self._crowd[right])
+            if self._pairing is not None:
+                some &= self._pairing.allows(left, right)
             yield left[some], right[some]
 
     def _stream(self) -> Iterator[tuple[I64, I64]]:
@@ -95,7 +100,9 @@ class LaidOut:
             pairs.append(np.column_stack((left, right)).astype(np.int32))
             components.join(left, right)
         self._pending.drop()
-        rows, block, blocks = self._blocks(components)
+        rows, label = components.joined()
+        del components
+        block, blocks = self._blocks(rows, label)
         for _, some in pairs.scan(self._rows):
             left, right = some.T
             key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
@@ -105,12 +112,14 @@ class LaidOut:
         self.parts = lay_texts(self._collection, rows, block[rows], threads=self._threads)
         if space.is_lasting:
             self._layout.flush()
-            space.checkpoint(laid_out=True)
+            space.checkpoint(laid_out=True, repeats=self._pending.repeats)
 
-    def _blocks(self, components: Components) -> tuple[I64, I32, int]:
-        """Rows that have a pair, rising; the block of each of all rows (int32[n]); and the number of blocks."""
+    def _blocks(self, rows: I64, label: I32) -> tuple[I32, int]:
+        """Give ``rows`` with a pair, rising, blocks by the ``label`` of their components.
+
+        Returns the block of every row (int32[n]) and the number of blocks.
+        """
         n, counts = len(self._collection), self._collection.counts
-        rows, label = components.joined()
         order = np.argsort(label, kind="stable")
         first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0)) if rows.size else rows
         cost = np.empty(rows.size, dtype=np.int64)
@@ -123,4 +132,4 @@ class LaidOut:
         place = np.where(np.repeat(whole, sizes), np.repeat(before[first], sizes), before) // size
         block = np.zeros(n, dtype=np.int32)
         block[rows[order]] = place.astype(np.int32)
-        return rows, block, int(place.max(initial=0)) + 1
+        return block, int(place.max(initial=0)) + 1

@@ -1,7 +1,7 @@
 """Every candidate pair of a finished search, and the evidence on each: bands, estimate, exact similarity, verdict.
 
-The bands are run once more, without the estimate filter, so pairs that the search dropped are listed too. Members of a
-crowd, and of a bucket above the crowd limit, were compared with leaders only: there, the verified pairs are listed.
+The bands are run once more, without a filter or a screen, so pairs that the search dropped are listed too. Members of a
+crowd, and of a bucket above the crowd limit, were compared with leaders only: there, the checked pairs are listed.
 """
 
 from __future__ import annotations
@@ -46,15 +46,21 @@ def list_candidates(search: SearchState) -> Iterator[Evidence]:
     Memory: 56 bytes for each row of a part of a band, and the candidates, which go to sorted files past their share.
     The bytes do not depend on the memory limit.
     """
-    collection, spec = search.collection, search.collection.spec
+    collection, spec, crowd = search.collection, search.collection.spec, search.crowd
     store = PairStore("listed-candidates", len(collection), collection.space, part=0.15)
     hold_signatures(search)
+    assert search.rejected is not None, "the search kept what its check rejected"
+    for pairs in search.pairs.pieces():
+        store.add(pairs.left, pairs.right, pairs.similarity)
+    for pairs in search.rejected.pieces():
+        store.add(pairs.left, pairs.right, search.check(pairs.left, pairs.right, 0.0))
     for band in range(spec.bands.bands):
         for members, starts, _ in bucket_pieces(search, band):
             for left, right, _ in pair_members(collection, members, starts, None, band=band, min_matches=0):
-                store.add(left, right, search.check(left, right, 0.0))
-    for pairs in search.pairs.pieces():
-        store.add(pairs.left, pairs.right, pairs.similarity)
+                apart = (crowd[left] < 0) | (crowd[left] != crowd[right])
+                left, right = left[apart], right[apart]
+                # the sign is the mark of a pair that was not checked; of equal pairs, the store keeps the first
+                store.add(left, right, -search.check(left, right, 0.0))
     for pairs in store.pieces():
         for begin in range(0, len(pairs), PAIRS_AT_A_TIME):
             part = slice(begin, begin + PAIRS_AT_A_TIME)
@@ -68,11 +74,10 @@ def _evidence(search: SearchState, pairs: Pairs) -> Evidence:
     values = search.collection.values.take(rows)
     same = values[place[: len(pairs)]] == values[place[len(pairs) :]]
     met = same[:, : spec.bands.slots].reshape(len(pairs), spec.bands.bands, spec.bands.rows).all(axis=2)
-    matches = np.count_nonzero(same, axis=1)
-    is_star = ~met.any(axis=1)  # verified with the leader of its crowd
     verdict = np.where(pairs.similarity >= spec.threshold, PAIR, BELOW)
-    verdict = np.where((matches >= spec.min_matches) | is_star, verdict, DROPPED)
-    return Evidence(pairs, met, matches / spec.slots, verdict.tolist())
+    verdict = np.where(np.signbit(pairs.similarity), DROPPED, verdict)
+    pairs = Pairs(pairs.left, pairs.right, np.abs(pairs.similarity))
+    return Evidence(pairs, met, np.count_nonzero(same, axis=1) / spec.slots, verdict.tolist())
 
 
 def hold_signatures(search: SearchState) -> None:

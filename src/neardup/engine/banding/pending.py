@@ -165,6 +165,8 @@ class Pending:
         # beside documents in memory there is room for half of what there is beside those in files
         self._sorter = space.sorter("candidates", payload=None, part=0.2 if collection.is_spooled else 0.1)
         self._lock = threading.Lock()
+        self.repeats: int = space.state.get("repeats", 0)
+        """Meetings, of those in small buckets, of pairs that passed the screen and had met before."""
         self.is_large: Mask = np.zeros(n, dtype=np.bool_)
         """bool[n]: members of large buckets. Two of them may have met in one, beside the small bucket that is known."""
         self.is_apart: Mask = np.zeros(n, dtype=np.bool_)
@@ -241,6 +243,7 @@ class Pending:
                 keep[some] = screen_stage.passes(
                     *(self._blocks[a], at[0], self._blocks[b], at[1]), screen, is_alone[some]
                 )
+        self.repeats += int((times[asked & keep] - 1).sum())
         return left[keep], right[keep]
 
     def _bits(self, block: int) -> U64:

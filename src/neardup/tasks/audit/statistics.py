@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.params import Spec
+from neardup.screening import screen_loss
 from neardup.stages.cluster import Components
 from neardup.tasks.audit.outcome import AuditBin
 from neardup.tuning import filter_loss, s_curve
@@ -18,7 +19,7 @@ from neardup.types import F64, I32, I64, Mask, Pairs
 BINS = 10
 """Bins of similarity between the threshold and 1; those at exactly 1 have one of their own."""
 GRID = 64
-"""Similarities at which the loss of the estimate filter is computed; it is next to nothing and changes slowly."""
+"""Similarities at which the loss of the filter and the screen is computed, which is little and changes slowly."""
 COMMON = 0.004
 """Correlation of the misses of any two pairs: all of a search share its hash functions, and shingles that are common in
 the collection make that felt. Over hash seeds it is 0.001 on long texts and 0.004 on titles of a line, the most that
@@ -35,16 +36,18 @@ PRIOR_MISSES = 4.0
 
 
 def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
-    """Probability with which a spec promises to find pairs of each similarity, its threshold or more.
+    """Return the probability with which a spec promises to find pairs of each similarity, its threshold or more.
 
-    What the bands find, less what the estimate filter may lose of it. None where the spec promises nothing.
+    It is the S-curve of the bands, less the loss of the filter and the screen. None if the spec promises nothing.
     """
     if spec.recall is None:
         return None
     if spec.exact:
         return np.ones(similarity.size)
+    assert spec.screen is not None, "bands come with a screen"
     grid = np.linspace(spec.threshold, 1.0, GRID)
-    lost = np.interp(similarity, grid, [filter_loss(s, spec.slots, spec.min_matches) for s in grid.tolist()])
+    losses = [(filter_loss(s, spec.slots, spec.min_matches), screen_loss(s, spec.bands, spec.screen)) for s in grid]
+    lost: F64 = np.interp(similarity, grid, np.sum(losses, axis=1))
     distinct, place = np.unique(similarity, return_inverse=True)
     curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in distinct.tolist()])
     return np.maximum(0.0, curve[place] - lost)

@@ -39,8 +39,8 @@ class Comparison:
     probability: float
     """Probability that some band agrees for a pair of this similarity: the S-curve of the bands."""
     found: bool
-    """Whether these very signatures agree in a band, and in enough slots to pass the estimate filter: then a search
-    checks this pair, and lists it when ``jaccard`` is no less than the threshold. Never for an empty document."""
+    """Whether these very signatures agree in a band, and in enough bits to pass the screen. Then a search checks this
+    pair, and lists it if ``jaccard`` is no less than the threshold. Never for an empty document."""
     agreeing_bands: int
     """Bands in which the signatures agree."""
     bands: Bands

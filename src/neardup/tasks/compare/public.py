@@ -15,6 +15,7 @@ from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
 from neardup.params import Bands, Normalize, Preset, SearchOptions, Shingle, Spec, with_preset
 from neardup.stages import bands as band_stage
+from neardup.stages import screen as screen_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.passages import Occurrences, Passages, find_passages
 from neardup.stages.text import normalize_text
@@ -139,17 +140,19 @@ def _placed(items: Sequence[str], numbers: dict[str, int]) -> Occurrences:
 
 
 def _signed(blobs: Sequence[bytes], spec: Spec) -> tuple[float, int, bool]:
-    """What the signatures of two normalised documents say: the estimate, agreeing bands, and whether they are found.
+    """Return the estimate of two normalised documents, the number of agreeing bands, and whether a search finds them.
 
-    They are those that a search would make.
+    Their signatures are those that a search would make.
     """
     batch = Batch(Documents.from_bytes(blobs), "pair", np.array([1, 2]))
     # some normalisations change a text again when they are repeated
     values, _ = sketch_all(iter([lambda: batch]), replace(spec, normalize=Normalize("none")))
     keys = band_stage.keys_of(values, spec.bands)
     agreeing = int(np.count_nonzero(keys[:, 0] == keys[:, 1]))
-    slots = int(np.count_nonzero(values[0] == values[1]))
-    return sketch_stage.estimate(values[0], values[1]), agreeing, agreeing > 0 and slots >= spec.min_matches
+    assert spec.screen is not None, "bands come with a screen"
+    bits, row = screen_stage.bits_of(values, spec.screen), np.arange(2)
+    passed = screen_stage.passes(bits, row[:1], bits, row[1:], spec.screen, np.array([agreeing == 1]))
+    return sketch_stage.estimate(values[0], values[1]), agreeing, agreeing > 0 and bool(passed[0])
 
 
 def _compared(texts: tuple[str, str], passages: Passages, blobs: Sequence[bytes], spec: Spec) -> Comparison:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from neardup.engine.banding.listed import bucket_pieces, hold_signatures
 from neardup.engine.banding.pending import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
+from neardup.engine.results.pairs import PairStore
 from neardup.engine.state import SearchState
 from neardup.shown import counted
 from neardup.stages import bands as band_stage
@@ -30,79 +32,75 @@ class Banding:
     """What the first b bands give, for b = 1 to B: pairs of distinct texts, each counted in its first band."""
 
     met: I64
-    """int64[B]: candidates, before the estimate filter."""
+    """int64[B]: candidates."""
     passed: I64
-    """int64[B]: those that the filter lets through to the exact check."""
+    """int64[B]: the candidates that were checked exactly."""
     true: I64
-    """int64[B]: those that reach the threshold."""
+    """int64[B]: the candidates that reach the threshold."""
     expected: F64
     """float64[B]: how many of the last of ``true`` the curve lets expect."""
     left: I64
     right: I64
-    """Candidates that passed the estimate filter, or a sample of them."""
+    """Candidates that the check rejected, or a sample of them."""
     share: float
-    """Of the candidates that are in the sample."""
+    """The share of these candidates that are in the sample."""
     hot: int
-    """Documents in buckets above the crowd limit, counted in each band; their pairs are in no count."""
+    """Documents in buckets above the crowd limit, counted in each band; their pairs are not among the candidates."""
 
 
 def count_bands(search: SearchState, observer: Observer) -> Banding:
-    """Run the bands of a finished search once more and count what each of them meets first.
+    """Run the bands of a finished search once more, and count the pairs by the band that meets them first.
 
     Memory: 56 bytes for each row of a part of a band, the pairs of one piece of its buckets, and the sample.
     """
-    collection, spec = search.collection, search.collection.spec
-    share = min(1.0, SAMPLED / max(1, search.tally.checked))
-    bands = spec.bands.bands
-    met, passed = np.zeros(bands, dtype=np.int64), np.zeros(bands, dtype=np.int64)
-    none = np.empty(0, dtype=np.int64)
-    kept: list[tuple[I64, I64]] = [(none, none)]
+    collection, rejected = search.collection, search.rejected
+    assert rejected is not None, "the search kept what its check rejected"
+    shape, bands = collection.spec.bands, collection.spec.bands.bands
+    met = np.zeros(bands, dtype=np.int64)
     hot = 0
     observer.stage("counting band by band", bands, "bands")
     hold_signatures(search)
     for band in range(bands):
         for members, starts, over in bucket_pieces(search, band):
             hot += over
-            for left, right, number in pair_members(collection, members, starts, None, band=band):
-                met[band] += number
-                passed[band] += left.size
-                chosen = _sample(collection, left, right, share)
-                kept.append((left[chosen], right[chosen]))
+            pieces = pair_members(collection, members, starts, None, band=band, min_matches=0)
+            met[band] += sum(left.size for left, *_ in pieces)
         observer.advance(1)
-    true, expected = _true_pairs(search)
-    left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
+    true, expected = np.zeros(bands, dtype=np.int64), np.zeros(bands)
+    for first, similarity in _first_bands(search, search.pairs):
+        true += np.bincount(first, minlength=bands)
+        # a pair of similarity s is met by b bands with P_b(s), and is here because all B met it: so P_b(s) / P_B(s)
+        miss = 1.0 - similarity**shape.rows
+        whole = 1.0 - miss**bands
+        for b in range(bands):
+            expected[b] += float(((1.0 - miss ** (b + 1)) / whole).sum())
+    passed = true.copy()
+    for first, _ in _first_bands(search, rejected):
+        passed += np.bincount(first, minlength=bands)
+    share = min(1.0, SAMPLED / max(1, len(rejected)))
+    kept = [_sample(collection, pairs.left, pairs.right, share) for pairs in rejected.pieces()]
+    left, right = np.concatenate([np.empty((2, 0), dtype=np.int64), *kept], axis=1)
     return Banding(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected, left, right, share, hot)
 
 
 def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
-    """Which pairs are in the sample: chosen by the texts' hashes, whatever the order of the input."""
+    """Choose pairs, int64[2, m], by the hashes of their texts, whatever the order of the input."""
+    pairs = np.stack((left, right))
     if share >= 1.0 or left.size == 0:
-        return np.arange(left.size)
+        return pairs
     prints = collection.prints
     mixed = prints.take(left)[:, 0] + prints.take(right)[:, 0]
-    chosen: I64 = np.flatnonzero(mixed < np.uint64(share * 2.0**64))
-    return chosen
+    return pairs[:, mixed < np.uint64(share * 2.0**64)]
 
 
-def _true_pairs(search: SearchState) -> tuple[I64, F64]:
-    """Verified pairs by the band that met them first, and how many of them the first b bands were to meet.
-
-    A pair of similarity s is met by b bands with P_b(s), and is here because all B met it: so P_b(s) / P_B(s).
-    """
-    spec, collection = search.collection.spec, search.collection
-    shape = spec.bands
-    true, expected = np.zeros(shape.bands, dtype=np.int64), np.zeros(shape.bands)
-    for pairs in search.pairs.pieces():
+def _first_bands(search: SearchState, store: PairStore) -> Iterator[tuple[I64, F64]]:
+    """Yield the first bands in which pairs agree, and the similarities that the store has, some pairs at a time."""
+    for pairs in store.pieces():
         rows, place = np.unique(np.concatenate((pairs.left, pairs.right)), return_inverse=True)
-        values = collection.values.take(rows)
+        values, shape = search.collection.values.take(rows), search.collection.spec.bands
         first, _ = band_stage.first_bands(values, place[: len(pairs)], place[len(pairs) :], shape)
         met = (first >= 0) & (first < shape.bands)  # the star of a crowd may have members that share no band
-        true += np.bincount(first[met], minlength=shape.bands)
-        miss = 1.0 - pairs.similarity[met] ** shape.rows
-        whole = 1.0 - miss**shape.bands
-        for b in range(shape.bands):
-            expected[b] += float(((1.0 - miss ** (b + 1)) / whole).sum())
-    return true, expected
+        yield first[met], pairs.similarity[met]
 
 
 @style.drawn
@@ -122,7 +120,7 @@ def draw_bands(counts: Banding, about: style.About) -> Figure:
     figure, (upper, lower) = style.sheet(title, about, rows=2, height=6.6, sharex=True, height_ratios=(1.25, 1))
     for values, name, color, marker, dashes in (
         (counts.met, "candidates: agree in a band", style.ORANGE, "s", (0, (5, 1.5))),
-        (counts.passed, "pass the estimate filter", style.GREEN, "^", (0, (1, 1.2))),
+        (counts.passed, "checked exactly", style.GREEN, "^", (0, (1, 1.2))),
         (counts.true, f"found: at {spec.threshold:g} or above", style.BLUE, "o", "-"),
     ):
         shown = np.where(values > 0, values, np.nan)

@@ -62,7 +62,7 @@ def _draw_rates(axes: Axes, bins: Bins, places: F64, about: style.About) -> None
     grid = np.linspace(spec.threshold, 1.0, 101)
     theory = expected_recall(grid, spec)
     if theory is not None and spec.recall is not None:
-        at_t = f"promised, {style.percent(spec.recall)} at t: bands less estimate filter"
+        at_t = f"promised, {style.percent(spec.recall)} at t: bands less filter and screen"
         axes.plot(grid, theory, color=style.BLUE, label="exact join: all" if spec.exact else at_t)
     share, least, most = (bins[end][some] for end in ("found", "recall_low", "recall_high"))
     share = share / bins["pairs"][some]

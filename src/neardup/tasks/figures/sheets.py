@@ -132,7 +132,7 @@ def _bands(work: _Work) -> Figure:
     banding = work.banding
     note = (
         f"Buckets of more than {work.run.spec.crowd:,} documents ({banding.hot:,} documents, counted in each band) are "
-        "compared with leaders only; their pairs are in no curve."
+        "compared with leaders only; their pairs are not among the candidates."
         if banding.hot
         else ""
     )
@@ -146,20 +146,18 @@ def _similarities(work: _Work) -> Figure:
     bins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
     sampled = "" if share >= 1 else f"; estimated from a sample of {100 * share:.2g} %"
     note = (
-        f"{crowd_note(work.finding.crowds())} Below t only the candidates that the bands and the estimate filter let "
-        f"through are seen, not all pairs there are{sampled}."
+        f"{crowd_note(work.finding.crowds())} Below t only the candidates that were checked exactly are seen, not all "
+        f"pairs there are{sampled}."
     )
     return histograms.draw_similarities(bins, replace(work.about, note=note.lstrip()))
 
 
 def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
-    """Candidates below the threshold in bins, in pairs of documents, and the share of candidates looked at."""
-    candidates, search = work.banding, work.search
-    similarity = search.check(candidates.left, candidates.right, 0.0)
-    low = similarity < work.run.spec.threshold
+    """Count the rejected candidates in bins, in pairs of documents; return the share of them that was looked at too."""
+    rejected, search = work.banding, work.search
     weight = search.weight.astype(np.float64)
-    counts = weight[candidates.left[low]] * weight[candidates.right[low]] / candidates.share
-    return fold(similarity[low], edges, counts), candidates.share
+    counts = weight[rejected.left] * weight[rejected.right] / rejected.share
+    return fold(search.check(rejected.left, rejected.right, 0.0), edges, counts), rejected.share
 
 
 FIGURES: dict[str, Callable[[_Work], Figure]] = {

@@ -27,6 +27,8 @@ from neardup.stages.shingle import Hasher, build_sets
 from neardup.stages.shingle import shingles as shingles_of
 from neardup.stages.text import SEPARATOR
 from neardup.tasks.find import find
+from neardup.tasks.measures import sketch
+from neardup.tasks.plan.census import met_pairs
 from neardup.types import I64, U64, Documents
 
 if TYPE_CHECKING:
@@ -170,14 +172,15 @@ def draw_candidates(sample: Sample, about: style.About) -> Figure:
     results = [sample.find(slots=HASHES, bands=f"{bands}x{HASHES // bands}").summary for bands in SHAPES]
     there = sample.find(exact=True).summary.pairs
     every = sample.rows.size * (sample.rows.size - 1) // 2
-    some = results[SHAPES.index(20)]
-    title = (
-        f"20 bands of {HASHES} hashes: {some.candidates:,} of {every:,} pairs, {some.pairs:,} of {there:,} true ones"
-    )
+    at, spec = SHAPES.index(20), sample.run.spec
+    how: dict[str, Any] = {"shingle": spec.shingle, "sketch": spec.sketch, "seed": spec.seed, "slots": HASHES}
+    values = sketch(sample.documents, normalize="none", **how).signatures.values
+    met = [met_pairs(values, Bands(bands, HASHES // bands), 0, threads=1)[0].size for bands in SHAPES]
+    title = f"20 bands of {HASHES} hashes: {met[at]:,} of {every:,} pairs, {results[at].pairs:,} of {there:,} true ones"
     series = [
         (f"found: at {about.spec.threshold:g} or above", SHAPES, [each.pairs for each in results]),
         ("true pairs, by the exact join", SHAPES, [there] * len(SHAPES)),
-        ("candidates", SHAPES, [each.candidates for each in results]),
+        ("candidates", SHAPES, met),
     ]
     x, y = f"bands b, of {HASHES} / b rows each", "pairs of distinct texts"
     return draw_lines(title, replace(about, note=sample.note), series, x=x, y=y)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.engine.threads import in_order
-from neardup.params import Bands
+from neardup.params import Bands, Screen
 from neardup.stages import bands as band_stage
 from neardup.types import F64, I32, I64, U32
 
@@ -53,13 +53,9 @@ def band_chances(slots: int, bands: Bands) -> F64:
     [0.0, 0.0, 0.333, 1.0, 1.0]
     """
     if slots > MOST_EXACT:
-        agree = np.arange(slots + 1, dtype=np.float64)
-        full = np.ones(slots + 1)
-        for i in range(bands.rows):
-            full *= np.maximum(agree - i, 0) / (slots - i)
-        met: F64 = 1.0 - (1.0 - full) ** bands.bands
+        met: F64 = 1.0 - (1.0 - meetings(slots, Bands(1, bands.rows))) ** bands.bands
         return met
-    spoilt = _ways(bands.rows)
+    spoilt = _ways(bands.rows).copy()
     spoilt[-1] = 0.0
     placed = _ways(slots - bands.slots)
     count = bands.bands
@@ -73,9 +69,18 @@ def band_chances(slots: int, bands: Bands) -> F64:
     return chances
 
 
+@lru_cache(maxsize=16)
 def _ways(n: int) -> F64:
-    """Binomial coefficients C(n, 0) to C(n, n)."""
+    """Return the binomial coefficients C(n, 0) to C(n, n). They are kept: read only."""
     return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
+
+
+def meetings(slots: int, bands: Bands) -> F64:
+    """Return the expected number of bands in which a pair meets, for each number of slots in which it agrees."""
+    agree, often = np.arange(slots + 1.0), np.full(slots + 1, float(bands.bands))
+    for i in range(bands.rows):
+        often *= np.maximum(agree - i, 0) / (slots - i)
+    return often
 
 
 @lru_cache(maxsize=16)
@@ -94,15 +99,34 @@ def slot_shares(many: int, few: int) -> F64:
     return np.where(possible, np.exp(ways), 0.0)
 
 
-def pass_chances(many: int, slots: int, bands: Bands, min_matches: int) -> tuple[F64, F64]:
-    """How likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and the filter passes it.
+def pass_chances(many: int, slots: int, bands: Bands, screen: Screen) -> tuple[F64, F64]:
+    """Return how often a pair counts as a candidate, and how likely it is checked, if it agrees in M of ``many`` slots.
 
-    float64[many + 1] each; the second is the probability of both.
+    It counts once if it passes the screen, else in each band of ``slots`` in which it meets. Exact if each slot has
+    a field. If not, agreeing fields are taken as independent of the bands: the chance is off by at most 0.01. Pairs of
+    large buckets, whose whole signatures are compared, are taken to pass as others do.
     """
+    met, often, once = band_chances(slots, bands), meetings(slots, bands), np.zeros(slots + 1)
+    others = band_chances(slots - bands.rows, Bands(bands.bands - 1, bands.rows))
+    once[bands.rows :] = often[bands.rows :] * (1.0 - others)
+    passing = _passing_fields(screen.fields, screen.width)[:, [screen.least, screen.least_alone]]
+    several, alone = (slot_shares(slots, screen.fields) @ passing).T
     shares = slot_shares(many, slots)
-    met = band_chances(slots, bands)
-    passed = np.where(np.arange(slots + 1) >= min_matches, met, 0.0)
-    return shares @ met, shares @ passed
+    return shares @ (often - (often - met) * several), shares @ ((met - once) * several + once * alone)
+
+
+@lru_cache(maxsize=16)
+def _passing_fields(fields: int, width: int) -> F64:
+    """Return the probability that at least j fields agree if just a of their slots do, float64[fields + 1, fields + 1].
+
+    The table is kept: read only. The field of a slot that differs agrees by chance, with probability ``2**-width``.
+    """
+    passing = np.ones((fields + 1, fields + 1))
+    by_chance = np.append(1.0, np.zeros(fields))  # the chance that 0, 1, … of the others agree
+    for others in range(fields + 1):
+        passing[fields - others, fields - others :] = by_chance[: others + 1][::-1].cumsum()[::-1]
+        by_chance += (np.append(0.0, by_chance[:-1]) - by_chance) * 2.0**-width
+    return passing
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +168,7 @@ def take_census(values: U32, *, threads: int) -> Census:
     # below the cut a pair is met by the bands too rarely, or is likelier to be among the random pairs
     cut = int(np.argmax(chance >= max(LEAST_CHANCE, left.size / total)))
     low = matches < cut
-    near_left, near_right = _met(values[:texts], bands, cut, threads)
+    near_left, near_right = met_pairs(values[:texts], bands, cut, threads)
     near = _agreeing(values, near_left, near_right, threads)
     near_weight = total / (texts * (texts - 1) / 2) / chance[near]
     return Census(
@@ -186,8 +210,8 @@ def _generous(seen: F64, m: int, slots: int) -> tuple[Bands, int]:
     return Bands(FEW_BANDS, MOST_ROWS), max(2, int(m * (MOST_MET / met) ** 0.5))
 
 
-def _met(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
-    """Pairs that share a bucket and agree in ``cut`` slots, each once."""
+def met_pairs(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
+    """Return left and right of the pairs that share a bucket and agree in ``cut`` slots, each once."""
     n = values.shape[0]
     rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
     none: I32 = np.full(n, -1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What a run will cost, on a machine that does nothing else, as pure functions of what was measured."""
+"""The costs of a run on a machine that does nothing else, as pure functions of measurements."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.banding.pending import BITS_PART
 from neardup.engine.reading.collection import most_near
+from neardup.engine.reading.laid_texts import MEMORY_PART
 from neardup.engine.space import Budget
-from neardup.params import Bands
+from neardup.params import Bands, Screen
 from neardup.stages.bands import KEY_BYTES
-from neardup.tasks.plan.census import pass_chances
+from neardup.tasks.plan.census import meetings, pass_chances
 from neardup.types import F64
 
 # Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions; elsewhere
@@ -23,8 +25,8 @@ START_SECONDS = 0.7
 """CPU seconds to start Python, import libraries and load compiled kernels: those of a run over a hundred documents."""
 COPY_SECONDS = 0.35e-6
 """Finding exact copies, a document."""
-COMPARE_SECONDS, SLOT_SECONDS = 60e-9, 0.12e-9
-"""Meeting a candidate and comparing two signatures, and each slot of them."""
+MEET_SECONDS = 25e-9
+"""Comparing the bits of two documents that meet in a bucket of few; in a bucket of dozens it takes 3 ns."""
 PAIR_SECONDS = 1.5e-6
 """Laying out a pair that is checked, and fetching its sets."""
 MERGE_SECONDS = 1.6e-9
@@ -46,12 +48,12 @@ DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
 """Memory for each document, and for each that has a pair, while clusters are made."""
 COLUMN_BYTES = 40
 """For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
-OFFSET_BYTES = 16
-"""For each document whose text and signature are at hand: where both lie."""
+OFFSET_BYTES = 8
+"""The place of each text that is at hand."""
 GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
-CANDIDATE_BYTES = 24
-"""For each candidate that waits to be checked."""
+CANDIDATE_BYTES = 16
+"""Memory for each meeting of a candidate that waits to be checked; half of that on disk."""
 SHINGLE_BYTES = 20
 CHUNK_SHINGLES = 2_000_000
 """Shingles of the sets that a thread holds while pairs are checked, with their texts."""
@@ -93,8 +95,6 @@ class Profile:
     """Of normalised text."""
     kept_bytes: int
     """Of them, those that a run with bands keeps."""
-    long_documents: int
-    """Documents of which it holds the signatures."""
     id_bytes: int
     copies: int
     copy_pairs: int
@@ -177,22 +177,23 @@ class Setting:
     slots: int
     bands: Bands
     min_matches: int
+    screen: Screen
     recall: float
-    """For a pair at the threshold, in the shingles that are sketched, the estimate filter included."""
+    """For a pair at the threshold, in the shingles that are sketched, less what filter and screen may lose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will come to."""
+    """The predicted counts and costs of a run."""
 
     candidates: Range
     checked: Range
     pairs: Range
-    """That are reported: copies spelled out, crowds as stars."""
+    """Pairs that are reported: copies spelled out, crowds as stars."""
     seconds: Mapping[str, float]
-    """By stage; ``start`` is what the program takes before it reads anything."""
+    """The seconds of each stage; ``start`` is the time before the program reads anything."""
     memory: int
-    """Peak of the process, bytes."""
+    """The peak memory of the process, in bytes."""
     disk: int
     """Bytes of the workdir; 0 when everything fits into memory."""
 
@@ -202,84 +203,63 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Checking:
-    """The way from candidates to verified pairs. Seconds are CPU seconds."""
-
-    candidates: Range
-    checked: Range
-    pairs: Range
-    involved: float
-    """Texts whose sets are built: those with a partner that the filter passes, as a rule."""
-    shingles: float
-    """Of a set that is built, on the average."""
-    reading: float
-    """Reading texts that are in a candidate pair again, and sketching them."""
-    comparing: float
-    """Comparing signatures, building sets and counting what two sets share."""
-    laying_out: float
-    """Pairs, which one thread does."""
-
-
-def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
-    """What a setting leaves to check, and what that takes."""
-    met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.min_matches)
-    stars = profile.crowd_texts
-    met_pairs = profile.pairs, profile.squares
-    candidates = _range(profile, met_pairs, met, stars)
-    checked = _range(profile, met_pairs, passed, stars)
+def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
+    """Predict the candidates, checks and costs of a run with bands."""
+    met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.screen)
+    stars, pace = profile.crowd_texts, speeds.pace
+    candidates, checked = (_range(profile, (profile.pairs, profile.squares), each, stars) for each in (met, passed))
+    pairs = _found(profile)
+    # sets are built of texts with a partner that the screen passes, as a rule
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
     near = float(profile.pairs @ passed)
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
-    per_byte, per_text = speeds.sketch[setting.slots]
-    near_half = int(np.argmax(met >= 0.5)) if met.max() >= 0.5 else profile.slots
-    again = min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
-    a_text = (speeds.read + per_byte) * profile.bytes / max(profile.documents, 1) + per_text
-    comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * speeds.pace
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
-    return Checking(
-        candidates=candidates,
-        checked=checked,
-        pairs=_found(profile),
-        involved=involved,
-        shingles=size,
-        reading=again * a_text,
-        comparing=comparing + involved * size * speeds.build + merging * MERGE_SECONDS * speeds.pace,
-        laying_out=checked.expected * PAIR_SECONDS * speeds.pace,
-    )
-
-
-def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
-    """What a run with bands will cost."""
-    check = checking(profile, speeds, setting)
-    rows = profile.distinct * setting.bands.bands
+    comparing = involved * size * speeds.build + merging * MERGE_SECONDS * pace
     keys = KEY_BYTES * setting.bands.bands * profile.documents
-    lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + keys
-    # of a small collection all texts and signatures are at hand
-    near = profile.bytes - profile.kept_bytes + (4 * setting.slots + OFFSET_BYTES) * profile.documents
-    is_near = near <= most_near(budget) and lasting + near <= budget.store
-    held = near if is_near else 4 * setting.slots * profile.long_documents
-    store = lasting + held
-    disk = _disk(store, store - held, budget)
-    pace = speeds.pace
+    bits = 8 * setting.screen.words * profile.documents
+    lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + bits + keys
+    # all texts of a small collection are at hand
+    fresh = profile.bytes - profile.kept_bytes
+    spare = fresh + OFFSET_BYTES * profile.documents
+    is_near = spare <= most_near(budget) and lasting + spare <= budget.store
+    store = lasting + (spare if is_near else 0)
+    spooled = _disk(store, lasting, budget)
+    # else the texts of the sets are read again, and laid down in memory or in a file
+    again = 0.0 if is_near else involved * size * fresh / max(profile.shingles, 1)
+    filed = again if spooled or again > budget.share(MEMORY_PART) else 0.0
+    unscreened = 8 * candidates.expected if spooled and bits > budget.share(BITS_PART) else 0.0
+    disk = spooled + int(filed + unscreened)
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
-        "candidates": rows * (speeds.group + speeds.key * setting.bands.rows) / threads,
-        "check": ((0.0 if is_near else check.reading) + check.comparing) / threads + check.laying_out,
-        "cluster": (check.involved + profile.copies + check.checked.expected) * CLUSTER_SECONDS * pace,
-        **_writing(profile, check.pairs, disk, pace),
+        "candidates": _pairing(profile, speeds, setting.bands, threads),
+        "check": (speeds.read * again + comparing) / threads + checked.expected * PAIR_SECONDS * pace,
+        "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
+        **_writing(profile, pairs, disk, pace),
     }
-    in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, check.involved * check.shingles)
+    often = np.maximum(1.0, meetings(profile.slots, setting.bands))
+    waiting = CANDIDATE_BYTES * float(profile.pairs @ (often * passed))
     grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
-    waiting = CANDIDATE_BYTES * check.candidates.expected
-    pairing = PAIR_BYTES * min(MOST_PAIRS, check.candidates.expected) - keys
-    paired = check.involved + profile.copies
-    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * check.pairs.expected
-    memory = _memory(
-        profile, budget, threads, store, disk, max(grouping + waiting, in_hand + waiting + pairing, clusters - keys)
-    )
-    return Estimate(check.candidates, check.checked, check.pairs, seconds, memory, disk)
+    in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size) + again - filed
+    pairing = PAIR_BYTES * min(MOST_PAIRS, checked.expected) - keys
+    paired = involved + profile.copies
+    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
+    stage = max(grouping + waiting, in_hand + waiting + pairing, clusters - keys)
+    return Estimate(candidates, checked, pairs, seconds, _memory(profile, budget, threads, store, spooled, stage), disk)
+
+
+def least_seconds(profile: Profile, speeds: Speeds, slots: int, bands: Bands, *, threads: int) -> float:
+    """Return the seconds of a run without its check, which are the same for any screen."""
+    reading = _reading(profile, speeds, speeds.sketch[slots], 0, threads)
+    writing = _writing(profile, _found(profile), 0, speeds.pace)
+    return sum(reading.values()) + _pairing(profile, speeds, bands, threads) + sum(writing.values())
+
+
+def _pairing(profile: Profile, speeds: Speeds, bands: Bands, threads: int) -> float:
+    """Return the seconds of grouping all bands, and of comparing the bits of documents that meet."""
+    rows = profile.distinct * bands.bands
+    met = float(profile.pairs @ meetings(profile.slots, bands))
+    return (rows * (speeds.group + speeds.key * bands.rows) + met * MEET_SECONDS * speeds.pace) / threads
 
 
 def _reading(

@@ -1,19 +1,20 @@
-"""Making a plan: from a reader and a spec to settings with their costs. Nothing of it is used by a run by itself."""
+"""Making a plan: from a reader and a spec to settings with their costs. No run uses a plan by itself."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from operator import attrgetter
 
 from neardup import tuning
-from neardup.engine.fit import Hint, slow_hint
+from neardup.engine.fit import slow_hint
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
-from neardup.tasks.plan.costs import Setting
+from neardup.tasks.plan.costs import Setting, least_seconds
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tuning import LEAST_ROWS
@@ -49,7 +50,7 @@ def make_plan(
     *,
     target: float,
     observer: Observer,
-    open_slots: Iterable[int] = (),
+    open_slots: Collection[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
 ) -> Plan:
     """Read a collection once, measure a sample, and say what runs over it will cost.
@@ -64,16 +65,18 @@ def make_plan(
     is_usual = spec.candidates_by is None
     default = _by_rule("recall", at, target, tuning.choose_slots(at, target)) if is_usual else None
     least = 1 if is_usual else LEAST_ROWS
-    wanted = settings(at, target, open_slots, least_rows=least)
-    compared = [*wanted, *settings(at, target, SLOTS, least_rows=least), _of_spec(spec), *filter(None, [default])]
-    measured = MeasuredCollection.of(reader, spec, {setting.slots for setting in compared}, run, observer)
-    costs = {setting: measured.option(setting) for setting in dict.fromkeys(compared)}
-    chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
-    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches)
+    given = [_of_spec(spec), *filter(None, [default])]
+    lengths = {*open_slots, *SLOTS}
+    measured = MeasuredCollection.of(reader, spec, lengths.union(each.slots for each in given), run, observer)
+    asked, *usual = map(measured.option, given)
+    fastest = [each for slots in lengths for each in _fastest(slots, at, target, least, measured)]
+    chosen = _cheapest([each for each in fastest if each.slots in open_slots] or [asked])
+    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, screen=chosen.screen)
     spec = replace(spec, recall=chosen.recall) if is_usual else spec
-    usual = [] if default is None else [costs[default]]
-    hints = [*measured.hints, *_slow(chosen, measured.collected.distinct, spec)]
-    shown = [*_best_of_each(costs.values(), target), *usual, chosen]
+    assert chosen.estimate is not None, "it was measured"
+    pairs = measured.collected.distinct * (measured.collected.distinct - 1) / 2
+    slow = slow_hint(min(pairs, chosen.estimate.candidates.expected), pairs, spec)
+    shown = [*fastest, *usual, chosen]
     return Plan(
         threshold=spec.threshold,
         target=target,
@@ -86,14 +89,8 @@ def make_plan(
         threads=measured.threads,
         memory_limit=measured.budget.limit,
         seconds=time.perf_counter() - begin,
-        hints=tuple(hints),
+        hints=(*measured.hints, *slow),
     )
-
-
-def _slow(chosen: Option, distinct: int, spec: Spec) -> list[Hint]:
-    """The hint that the chosen setting takes long, if it does."""
-    assert chosen.estimate is not None
-    return slow_hint(chosen.estimate.candidates.expected, distinct * (distinct - 1) / 2, spec)
 
 
 def choose_method(
@@ -110,8 +107,7 @@ def choose_method(
     )
 
 
-def _seconds(option: Option) -> float:
-    return option.total_seconds
+_seconds = attrgetter("total_seconds")
 
 
 def _cheapest(options: Iterable[Option]) -> Option:
@@ -125,29 +121,41 @@ def _cheapest(options: Iterable[Option]) -> Option:
     return min(equal, key=lambda each: (each.slots, -each.bands.rows, -each.recall))
 
 
-def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
-    """The cheapest that keeps the promise for each number of slots."""
-    keeping = [option for option in options if option.recall >= target]
-    lengths = sorted({option.slots for option in keeping})
-    return [_cheapest(option for option in keeping if option.slots == length) for length in lengths]
+def _fastest(slots: int, at: float, target: float, least_rows: int, measured: MeasuredCollection) -> list[Option]:
+    """Return the cheapest bands of some ``slots`` that keep the promise, with their costs; none if none do.
+
+    It takes milliseconds to choose a screen. So none is chosen for bands that are slower than others even without a
+    check, nor for bands of fewer rows than some that are as good as the fastest can be.
+    """
+    found: list[Option] = []
+    known = measured.profile, measured.speeds, slots
+    shapes = shapes_of(at, target, slots, least_rows=least_rows)
+    least = {bands: least_seconds(*known, bands, threads=measured.threads) for bands in shapes}
+    for bands in sorted(least, key=lambda each: (-each.rows, -each.bands)):
+        if not found or least[bands] <= TIE * min(map(_seconds, found)):
+            found.append(measured.option(setting_for(at, target, slots, bands)))
+            if _seconds(found[-1]) <= TIE * min(least.values()):
+                break
+    return [_cheapest(found)] if found else []
 
 
-def settings(threshold: float, target: float, slots: Iterable[int], *, least_rows: int = 1) -> list[Setting]:
-    """Every banding of some numbers of slots that keeps the promise, each row count with its fewest and most bands."""
+def shapes_of(threshold: float, target: float, slots: int, *, least_rows: int = 1) -> list[Bands]:
+    """Return all bands of some ``slots`` that keep the promise, each number of rows with its fewest and most bands."""
     found, for_bands = [], tuning.recall_for_bands(target)
-    for length in slots:
-        matches = tuning.choose_min_matches(threshold, slots=length, recall=target)
-        for rows in range(least_rows, length + 1):
-            most = length // rows
-            if tuning.s_curve(threshold, most, rows) < for_bands:
-                continue
+    for rows in range(least_rows, slots + 1):
+        most = slots // rows
+        if tuning.s_curve(threshold, most, rows) >= for_bands:
             fewest = _fewest_bands(threshold, for_bands, rows, most)
-            for count in sorted({fewest, most}):
-                bands = Bands(count, rows)
-                recall = tuning.promised_recall(threshold, bands, slots=length, min_matches=matches)
-                if recall >= target:
-                    found.append(Setting(length, bands, matches, recall))
+            found += [Bands(count, rows) for count in sorted({fewest, most})]
     return found
+
+
+def setting_for(threshold: float, target: float, slots: int, bands: Bands) -> Setting:
+    """Choose the filter and the screen of some bands within their shares of the recall budget."""
+    matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
+    screen = tuning.screen_for(threshold, bands, slots=slots, recall=target)
+    recall = tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches, screen=screen)
+    return Setting(slots, bands, matches, screen, recall)
 
 
 def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
@@ -161,21 +169,22 @@ def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
 
 def _of_spec(spec: Spec) -> Setting:
     """The setting that a spec has."""
-    recall = tuning.promised_recall(spec.banded_at, spec.bands, slots=spec.slots, min_matches=spec.min_matches)
-    return Setting(spec.slots, spec.bands, spec.min_matches, recall)
+    slots, bands, matches, screen = spec.slots, spec.bands, spec.min_matches, spec.screen
+    assert screen is not None, "bands come with a screen"
+    recall = tuning.promised_recall(spec.banded_at, bands, slots=slots, min_matches=matches, screen=screen)
+    return Setting(slots, bands, matches, screen, recall)
 
 
 def _by_rule(
     rule: str, threshold: float, target: float, slots: int, weights: tuple[float, float] = DEFAULT_WEIGHTS
 ) -> Setting | None:
-    """The setting of a named rule; None where it cannot reach the target at all."""
+    """Return the setting of a named rule, or None if it cannot reach the target at all."""
     recall = tuning.recall_for_bands(target)
     try:
         bands = tuning.choose_bands(threshold, slots=slots, recall=recall, rule=rule, weights=weights)
     except InputError:
         return None
-    matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
-    return Setting(slots, bands, matches, tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches))
+    return setting_for(threshold, target, slots, bands)
 
 
 def _rules(

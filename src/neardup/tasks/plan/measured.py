@@ -163,7 +163,6 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         distinct=n,
         bytes=found.bytes,
         kept_bytes=found.kept_bytes,
-        long_documents=found.long_documents,
         id_bytes=found.id_bytes,
         copies=found.copies,
         copy_pairs=0 if spec.collapse_exact else found.copy_pairs,

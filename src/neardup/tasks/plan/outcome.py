@@ -49,7 +49,7 @@ class Option(Setting):
     @classmethod
     def of(cls, setting: Setting, estimate: Estimate | None = None) -> Option:
         """A setting with its costs."""
-        return cls(setting.slots, setting.bands, setting.min_matches, setting.recall, estimate)
+        return cls(setting.slots, setting.bands, setting.min_matches, setting.screen, setting.recall, estimate)
 
     @property
     def total_seconds(self) -> float:

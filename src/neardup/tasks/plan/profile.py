@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.engine.observe import Observer
-from neardup.engine.reading.signatures import LONG
 from neardup.engine.threads import in_order
 from neardup.inputs.names import Provenance
 from neardup.inputs.source import Task
@@ -54,8 +53,6 @@ class Survey:
     """Bytes of normalised text."""
     kept_bytes: int = 0
     """Of them, those that a run keeps, since they cannot be read again in parts."""
-    long_documents: int = 0
-    """Documents of which a run holds the signatures, about: those whose texts are much larger."""
     bad: int = 0
     blank: int = 0
     distinct: int = 0
@@ -155,7 +152,6 @@ def survey(
         found.blank += batch.blank
         size = int(block.sizes.sum(dtype=np.int64))
         found.kept_bytes += size if batch.places is None else 0
-        found.long_documents += block.sizes.size if size >= LONG * 4 * max(1, spec.slots) * block.sizes.size else 0
         speeds.append((block.seconds, size + 1))
         if batch.give_back is not None:
             batch.give_back()

@@ -89,7 +89,7 @@ def plan(
     >>> import neardup
     >>> found = neardup.plan(threshold=0.8, slots=128)
     >>> str(found.chosen.bands), round(found.chosen.recall, 4)
-    ('21x6', 0.9982)
+    ('21x6', 0.9974)
     """
     given = locals()
     if rule is not None and bands is not None:
