@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.engine.results.passages import shared_passages
-from neardup.pages.fragments import pair_fragment, table_fragment
+from neardup.pages.fragments import framed, pair_part, table_part
 from neardup.params import Normalize, Shingle
 from neardup.shown import name_of
 
@@ -70,7 +70,7 @@ def told(text: str) -> str:
 def test_all_of_both_texts_is_there_and_what_is_shared_is_marked(a: str, b: str) -> None:
     passages = shared_passages(a, b, shingle=SHINGLE, normalize=NORMALIZE)
     read = Read()
-    read.feed(pair_fragment((a, b), passages))
+    read.feed(framed(pair_part((a, b), passages)))
     assert len(read.sides) == 2
     for text, spans, parts in zip((a, b), (passages.a, passages.b), read.sides, strict=True):
         assert "".join(part for part, is_marked in parts if is_marked) == "".join(told(text[i:j]) for i, j in spans)
@@ -82,8 +82,8 @@ def test_all_of_both_texts_is_there_and_what_is_shared_is_marked(a: str, b: str)
 def test_names_and_cells_are_text_and_nothing_else() -> None:
     evil = "<img src=x onerror=alert(1)>\u202e"
     passages = shared_passages(evil, evil, shingle=SHINGLE, normalize=NORMALIZE)
-    made = pair_fragment((evil, evil), passages, names=(evil, evil), facts=[(evil, evil)])
-    made += table_fragment([evil], [[evil], [None]], caption=evil, left_out=1200)
+    made = framed(pair_part((evil, evil), passages, names=(evil, evil), facts=[(evil, evil)]))
+    made += framed(table_part([evil], [[evil], [None]], caption=evil, left_out=1200))
     read = Read()
     read.feed(made)
     assert not read.tags & {"img", "script"}
@@ -95,7 +95,7 @@ def test_a_long_text_is_shown_around_its_passages() -> None:
     shared = "this stands in both of the texts"
     a, b = "x" * 9000 + shared + "y" * 9000, shared
     passages = shared_passages(a, b, shingle=Shingle("char", 9), normalize=NORMALIZE)
-    made = pair_fragment((a, b), passages, most=1000)
+    made = framed(pair_part((a, b), passages, most=1000))
     read = Read()
     read.feed(made)
     assert "".join(part for part, is_marked in read.sides[0] if is_marked) == shared
@@ -107,7 +107,7 @@ def test_a_long_text_is_shown_around_its_passages() -> None:
 def test_a_fragment_changes_nothing_around_it_and_follows_the_theme(look: Callable[..., Page], tmp_path: Path) -> None:
     text = "the same words stand in both of these texts, so that they are marked"
     passages = shared_passages(text, text, shingle=SHINGLE, normalize=NORMALIZE)
-    made = pair_fragment((text, text), passages)
+    made = framed(pair_part((text, text), passages))
     around = '<p class="text about mark">a notebook of its own</p>'
     (tmp_path / "plain.html").write_text(f"<!doctype html><meta charset=utf-8>{around}", "utf-8")
     (tmp_path / "with.html").write_text(f"<!doctype html><meta charset=utf-8>{around}{made}", "utf-8")

@@ -18,15 +18,13 @@ from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions
 from neardup.tasks.tune import named
-from neardup.tasks.tune.cells import Cells
-from neardup.tasks.tune.dialogue import Dialogue, strata_of, work_sample
+from neardup.tasks.tune.cells import Cells, product
+from neardup.tasks.tune.dialogue import Dialogue, represented, strata_of, work_sample
 from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_settings, unsegmented_settings
 from neardup.tasks.tune.model import ABOVE, BINS, WRONG, Features, falling, fit, settled
 from neardup.tasks.tune.named import NamedDocuments
 from neardup.tasks.tune.pool import PARTNERS, Pool, make_pool, with_pairs
-from neardup.tasks.tune.products import product
 from neardup.tasks.tune.sampling import DRAWN_BY, DrawnTexts, draw_texts
-from neardup.tasks.tune.standing import represented
 from neardup.types import Documents
 
 WORDS = ["ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "spruce", "yew"]
@@ -380,7 +378,7 @@ import os
 import threading
 import time
 import numpy as np
-from neardup.tasks.tune.products import product
+from neardup.tasks.tune.cells import product
 
 
 def others():

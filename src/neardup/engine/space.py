@@ -21,6 +21,7 @@ from numpy.typing import DTypeLike
 from neardup.errors import InputError
 from neardup.kernels._jit import is_compiled
 from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
+from neardup.spool.partitions import Partitions
 
 PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
@@ -146,6 +147,11 @@ class Space:
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> Column:
         """A column where the rest of the data is: of the workdir, if there is one, else in memory."""
         return MemoryColumn(dtype, width) if self.workdir is None else self.workdir.column(name, dtype, width)
+
+    def partitions(self, name: str, *, width: int, parts: int, share: float) -> Partitions:
+        """Return partitions that go to files if they outgrow a ``share`` of the memory for data."""
+        spill = None if self.path is None else self.scratch
+        return Partitions(name, width=width, parts=parts, budget=self.budget.share(share), spill=spill)
 
     def sorter(self, name: str, *, payload: np.dtype[Any] | None, part: float, is_lasting: bool = False) -> Sorter:
         """A sorter that goes to files where it outgrows a ``part`` of the memory for data, wherever the rest is.

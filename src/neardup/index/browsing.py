@@ -23,8 +23,8 @@ SCANNED = 50_000
 """Numbers of documents that one page looks through for ids with a prefix: there is no order of ids to look it up in."""
 MOST_POSTINGS = 1 << 25
 """Postings of an index up to which the documents that share a band are counted: 1 s at most."""
-STEPS = 20
-"""Steps of similarity from 0 to 1 for which the probability of being found is told."""
+SHARES = [step / 20 for step in range(21)]
+"""The similarities for which the probability of being found is told."""
 _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 
@@ -69,7 +69,7 @@ def statistics(core: Core) -> IndexStatistics:
     """What an index holds in numbers; see ``Index.statistics``."""
 
     def work(reading: Reading, view: View) -> IndexStatistics:
-        state = reading.state()
+        state, bands = reading.state(), core.spec.bands
         numbers, prints, gone = _living(core, reading, view)
         sizes = _group_sizes(np.sort(prints[numbers]))
         files = {} if core.folder is None else folders.sizes(core.folder)
@@ -79,19 +79,14 @@ def statistics(core: Core) -> IndexStatistics:
             distinct=sizes.size,
             copied=int(sizes[sizes > 1].sum()),
             largest_group=int(sizes.max(initial=0)),
-            sharing=_sharing(view, prints, gone, core.spec.bands),
+            sharing=_sharing(view, prints, gone, bands),
             segments=tuple((run.span, files.get(f"{SEGMENTS}/{run.name}", 0)) for run in view.segments),
             tail_documents=max(0, state.next - view.covered),
             total_bytes=sum(files.values()),
-            recall_curve=_recall_curve(core.spec.bands),
+            recall_curve=tuple((share, s_curve(share, bands.bands, bands.rows)) for share in SHARES),
         )
 
     return core.ask(work)
-
-
-def _recall_curve(bands: Bands) -> tuple[tuple[float, float], ...]:
-    shares = [step / STEPS for step in range(STEPS + 1)]
-    return tuple((share, s_curve(share, bands.bands, bands.rows)) for share in shares)
 
 
 def _living(core: Core, reading: Reading, view: View) -> tuple[I64, U64, Mask | None]:

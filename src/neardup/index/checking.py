@@ -16,7 +16,6 @@ from neardup.index.prepared import EMPTY, is_tail_whole
 from neardup.index.segments import bad_pages, open_segment
 from neardup.index.statements import Reading
 from neardup.index.views import documents_of, is_whole
-from neardup.types import I64
 
 
 def verify(core: Core, *, repair: bool) -> Verified:
@@ -71,17 +70,12 @@ def _documents(reading: Reading, observer: Observer) -> list[str]:
     times = reading.added()  # raises where they are not as they were written
     if times and times[-1][0] >= state.next:
         faults.append(f"it has a time of addition for document {times[-1][0]}, and {state.next} were ever added")
-    twice = _repeated_ids(reading, np.concatenate(hashes), np.concatenate(numbers))
+    _, kind, many = np.unique(np.concatenate(hashes), return_inverse=True, return_counts=True)
+    alike = np.concatenate(numbers)[many[kind] > 1]
+    twice = alike.size - len({row[1] for row in reading.names(alike.tolist())})  # of equal hashes, ids are compared
     if twice:
         faults.append(f"{twice} ids are there more than once")
     return faults
-
-
-def _repeated_ids(reading: Reading, hashes: I64, numbers: I64) -> int:
-    """Documents whose id another one before them has: of equal hashes, the ids are compared."""
-    _, kind, many = np.unique(hashes, return_inverse=True, return_counts=True)
-    alike = numbers[many[kind] > 1]
-    return alike.size - len({row[1] for row in reading.names(alike.tolist())})
 
 
 def _postings(core: Core, reading: Reading) -> list[str]:

@@ -74,7 +74,13 @@ class Core:
             last = acknowledged(folder) or 0
             database = undo.enter_context(closing(Database.open(folder, read_only=True)))
             with database.reading() as reading:
-                _check_log(folder, last, reading.generation())  # before anything is written over
+                generation = reading.generation()
+                if generation < last:  # before anything is written over
+                    raise FormatError(
+                        f"{folder / DATABASE}-wal is damaged or was removed: the last {last - generation} changes of "
+                        f"{last}, which were durable, are lost. Restore the folder from a copy, or delete "
+                        f"{folder / LOCK} to go on without them."
+                    )
                 meta = reading.meta()
             spec = _read_spec(meta, database.path)  # what cannot be used here is left as it is
             if lock is not None:
@@ -86,7 +92,10 @@ class Core:
             core.ask(lambda reading, view: None)
             if lock is not None:
                 if log_size(folder) > 0:
-                    core._overwrite_log()
+                    # Settle what a writer that was killed had begun to commit: an empty change, in its place in the
+                    # log. While a reader is connected SQLite does not read such a log again, and takes the commit for
+                    # undone; when all have closed it would be read again, and the commit would be back.
+                    core.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
                 core._clean_folder()
             undo.pop_all()
         return core
@@ -153,14 +162,6 @@ class Core:
             except DamagedError as exc:
                 repaired += 1
                 self._repair(exc, repaired)
-
-    def _overwrite_log(self) -> None:
-        """Settle what a writer that was killed had begun to commit: an empty change, in its place in the log.
-
-        While a reader is connected SQLite does not read such a log again, and takes the commit for undone; when all
-        have closed it would be read again, and the commit would be back.
-        """
-        self.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
 
     def _repair(self, found: DamagedError, times: int) -> None:
         """Repair what was found; whatever that comes to, it ends."""
@@ -270,15 +271,6 @@ class Core:
         """Remove the file of a segment that is no longer used; who has it mapped keeps it until then."""
         with contextlib.suppress(OSError):
             self.segment(name).unlink()
-
-
-def _check_log(folder: Path, last: int, generation: int) -> None:
-    """Raise FormatError when the database has not all changes up to ``last``."""
-    if generation < last:
-        raise FormatError(
-            f"{folder / DATABASE}-wal is damaged or was removed: the last {last - generation} changes of {last}, which "
-            f"were durable, are lost. Restore the folder from a copy, or delete {folder / LOCK} to go on without them."
-        )
 
 
 def _read_spec(meta: dict[str, str], path: object) -> Spec:

@@ -146,7 +146,7 @@ class Sketcher:
             ids, texts = [ids], [texts]
         elif isinstance(texts, str):
             raise InputError("several ids and one text were given. Give as many texts as ids.")
-        names = checked_ids(ids)
+        names = [checked_id(value) for value in as_iterable(ids, "ids")]
         documents = self.from_values(texts)
         if len(names) != len(documents):
             raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
@@ -224,11 +224,6 @@ def id_text(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return str(int(value))
     raise InputError(f"the id {value!r} is of type {type(value).__name__}. Give a string or a whole number.")
-
-
-def checked_ids(values: Any) -> list[int | str]:
-    """Ids as the index gives them back: strings, and whole numbers of 64 bits."""
-    return [checked_id(value) for value in as_iterable(values, "ids")]
 
 
 def checked_id(value: Any) -> int | str:

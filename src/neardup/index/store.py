@@ -67,6 +67,7 @@ from neardup.params import (
     with_preset,
 )
 from neardup.result import Result
+from neardup.types import Documents
 from neardup.watching import watched
 
 DEFAULT_TOP = 10
@@ -379,10 +380,7 @@ class Index:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
             raise InputError("containment is always exact. Leave exact=False out.")
-        if isinstance(texts, Iterator):
-            texts = list(texts)
-        is_one = self._is_one(texts)
-        documents = self._core.sketcher.from_values([texts] if is_one else texts)
+        is_one, documents = self._asked(texts)
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
@@ -432,18 +430,19 @@ class Index:
         """
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
-        if isinstance(texts, Iterator):
-            texts = list(texts)
-        is_one = self._is_one(texts)
-        documents = self._core.sketcher.from_values([texts] if is_one else texts)
+        is_one, documents = self._asked(texts)
         watching = observer or Silent()
         found = nearest(self._core, documents, top=top, threshold=least, exhaustive=exhaustive, observer=watching)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
-    def _is_one(self, texts: Any) -> bool:
-        if isinstance(texts, str) or not self._core.sketcher.is_item:
-            return isinstance(texts, str)
-        return not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
+    def _asked(self, texts: Any) -> tuple[bool, Documents]:
+        """Return whether a single text or set is asked about, and what is asked about as documents."""
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        is_one = isinstance(texts, str)
+        if not is_one and self._core.sketcher.is_item:
+            is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
+        return is_one, self._core.sketcher.from_values([texts] if is_one else texts)
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""

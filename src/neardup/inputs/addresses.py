@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -51,6 +52,7 @@ _SETTINGS = {
 }
 GLOB_CHARACTERS = frozenset("*?[")
 _CURES = {scheme: cure for schemes, cure in _COPY.items() for scheme in schemes}
+_KNOWN = frozenset({*BY_ARROW, *BY_FSSPEC, *_CURES, _FILE})
 _OPTIONS = re.compile(r"\?[A-Za-z_][\w.-]*=.*", re.DOTALL)
 
 
@@ -60,7 +62,7 @@ def address_of(path: str) -> str | None:
     Two addresses of one object are equal: see also ``check_parts``.
     """
     found = _ADDRESS.fullmatch(path) if ":/" in path else None  # asked of each of a million files
-    if found is None or not _is_known(scheme := found[1].lower()) or os.path.lexists(path):
+    if found is None or (scheme := found[1].lower()) not in _KNOWN or os.path.lexists(path):
         return None
     scheme = "sftp" if scheme == "ssh" else BY_ARROW.get(scheme, scheme)
     rest = found[2] if scheme == _FILE else found[2].rstrip("/")
@@ -169,16 +171,25 @@ def as_path(path: str) -> str:
     return posixpath.normpath(f"/{scheme}:/{rest}")
 
 
+def fits(parts: list[str], wanted: list[str]) -> bool:
+    """Return whether a name fits a pattern, both cut at their slashes; ``**`` stands for any folders or none.
+
+    A hidden name fits only a part that begins with a dot too.
+    """
+    if not parts or not wanted:
+        return not parts and not wanted
+    is_shown = not parts[0].startswith(".")
+    if wanted[0] == "**":
+        return fits(parts, wanted[1:]) or (is_shown and fits(parts[1:], wanted))
+    return (is_shown or wanted[0].startswith(".")) and fnmatchcase(parts[0], wanted[0]) and fits(parts[1:], wanted[1:])
+
+
 def check_there(path: str) -> None:
     """Raise InputError where an input is an address that cannot be read, or names nothing and is no pattern."""
     if os.path.lexists(path) or path == "-" or is_remote(path := place_of(path)):
         return
     if not os.path.lexists(path) and not any(character in path for character in GLOB_CHARACTERS):
         raise InputError(f"{shown_path(path)} does not exist.{near_files(path)}")
-
-
-def _is_known(scheme: str) -> bool:
-    return scheme in BY_ARROW or scheme in BY_FSSPEC or scheme in _CURES or scheme == _FILE
 
 
 def near_files(name: str) -> str:

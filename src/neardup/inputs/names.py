@@ -124,9 +124,7 @@ class Ids:
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
         self.places.spill(workdir)
-        numbers_, strings_ = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
-        for _, values in self._numbers.scan(_PIECE):
-            numbers_.append(values)
+        numbers_, strings_ = workdir.filed("id-numbers", self._numbers), workdir.texts("id-strings")
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             for documents, local, _ in self._strings.parts(rows):
@@ -218,7 +216,7 @@ class Ids:
     def _brought(self, at: I64) -> Any:
         is_rising = bool(np.all(at[1:] > at[:-1]))
         rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
-        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
+        found = [as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
         return names if is_rising else names.take(numbers(place))
 
@@ -301,10 +299,7 @@ class Places:
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
-        rows = workdir.column("place-rows", np.int64)
-        for _, values in self._rows.scan(1 << 16):
-            rows.append(values)
-        self._rows = rows
+        self._rows = workdir.filed("place-rows", self._rows)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
         if self._batches:
             self._stored.append(np.array(self._batches, dtype=np.int64))
@@ -410,7 +405,7 @@ def ids_of(batch: Batch) -> list[int | str]:
     return ids
 
 
-def _as_strings(documents: Documents) -> Any:
-    """Arrow large_string array over the documents' own memory."""
+def as_strings(documents: Documents, kind: pa.DataType = _TEXT) -> Any:
+    """Return an Arrow array over the documents' own memory."""
     buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
-    return pa.Array.from_buffers(_TEXT, len(documents), buffers)
+    return pa.Array.from_buffers(kind, len(documents), buffers)

@@ -175,23 +175,16 @@ class _ByDecoder:
         return piece
 
 
-def _gzip(file: Any, name: str, codec: str) -> _ByDecoder:
-    """Open gzip data. Python's zlib is as fast as pyarrow's, and tells where a member ends."""
-    return _ByDecoder(file, name, codec, partial(zlib.decompressobj, _WITH_GZIP_HEADER), b"\x1f\x8b")
-
-
-def _bz2(file: Any, name: str, codec: str) -> _ByDecoder:
-    """Open bzip2 data. pyarrow would fail at an empty stream between two others."""
+def _bz2() -> Any:
     import bz2
 
-    return _ByDecoder(file, name, codec, bz2.BZ2Decompressor, b"BZh")
+    return bz2.BZ2Decompressor()
 
 
-def _xz(file: Any, name: str, codec: str) -> _ByDecoder:
+def _xz() -> Any:
     import lzma
 
-    new = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
-    return _ByDecoder(file, name, codec, new, b"\xfd7zXZ\0")
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
 
 def _deflate(file: Any, name: str, codec: str) -> _ByDecoder:
@@ -244,9 +237,10 @@ def _empty(name: str, codec: str) -> InputError:
 
 
 CODECS: dict[str, Callable[[Any, str, str], _ByDecoder | ByArrow]] = {
-    "gzip": _gzip,
-    "xz": _xz,
-    "bz2": _bz2,
+    # Python's zlib is as fast as pyarrow's, and tells where a member ends
+    "gzip": partial(_ByDecoder, new=partial(zlib.decompressobj, _WITH_GZIP_HEADER), magic=b"\x1f\x8b"),
+    "xz": partial(_ByDecoder, new=_xz, magic=b"\xfd7zXZ\0"),
+    "bz2": partial(_ByDecoder, new=_bz2, magic=b"BZh"),  # pyarrow would fail at an empty stream between two others
     "zstd": _zstd,
     "lz4": ByArrow,
     "brotli": ByArrow,

@@ -48,7 +48,9 @@ class PythonSource(Source):
         is_mapping = isinstance(self._values, Mapping)
         values = iter(self._values.items() if isinstance(self._values, Mapping) else self._values)
         for first in values:
-            paired = is_mapping or _is_pair(first, self._options.item)
+            paired = is_mapping or (isinstance(first, tuple) and len(first) == 2)
+            if paired and not is_mapping and self._options.item:
+                paired = isinstance(first[1], COLLECTIONS)  # two strings are a set of two
             position = 0
             for part in _parts(chain([first], values), self._options.block, paired):
                 yield partial(self._read, part, position, paired)
@@ -71,13 +73,6 @@ class PythonSource(Source):
                 rows.append(i + 1)
         documents = Documents.from_bytes(blobs)
         return faults.batch(documents, np.array(rows, dtype=np.int64), _id_array(ids), consumed=documents.nbytes)
-
-
-def _is_pair(element: Any, item: bool) -> bool:
-    """Whether an element is (id, text), or with ``item`` (id, collection): two strings are a set of two."""
-    if not isinstance(element, tuple) or len(element) != 2:
-        return False
-    return isinstance(element[1], COLLECTIONS) if item else True
 
 
 def _parts(values: Iterable[Any], block: int | None, paired: bool) -> Iterator[list[Any]]:

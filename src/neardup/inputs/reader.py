@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import fields
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
+from neardup.inputs.stream import is_folder
 from neardup.inputs.unread import Watch
 from neardup.params import InputOptions
 from neardup.shown import shown_path
@@ -78,12 +78,11 @@ class Reader:
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
         """What the folders, patterns and files hold and is not read; asked for when they were read."""
-        found = (self._over(place, source) for place, source in enumerate(self.parts))
-        return together([*self.found_over, *chain.from_iterable(found)])
-
-    def _over(self, place: int, source: Source) -> Sequence[PassedOver]:
-        told = self.told_over.get(place)
-        return source.passed if told is None else told
+        found = list(self.found_over)
+        for place, source in enumerate(self.parts):
+            told = self.told_over.get(place)
+            found += source.passed if told is None else told
+        return together(found)
 
     @property
     def total_bytes(self) -> int | None:
@@ -94,7 +93,7 @@ class Reader:
     @cached_property
     def base(self) -> str | None:
         """The folder that was given, when it was the only input."""
-        return self.sources[0] if len(self.sources) == 1 and _is_folder(self.sources[0]) else None
+        return self.sources[0] if len(self.sources) == 1 and is_folder(self.sources[0]) else None
 
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
         """This reader with further sources behind its own, of which no clean copies are wanted.
@@ -298,14 +297,6 @@ def _stamp(path: str) -> str:
     return f"{facts.st_size} bytes, changed {facts.st_mtime_ns}"
 
 
-def _is_folder(name: str) -> bool:
-    if is_remote(name):
-        from neardup.inputs.remote import is_folder
-
-        return is_folder(name)
-    return os.path.isdir(name)
-
-
 def open_inputs(
     inputs: Any,
     options: InputOptions | None = None,
@@ -398,17 +389,11 @@ def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Rea
             f"the input is of type {type(value).__name__}, which cannot be read. Give a path, a list of "
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
-    _check_no_paths(value)
-    return Reader([PythonSource(value, options, name)], [name], options, value)
-
-
-def _check_no_paths(inputs: Any) -> None:
-    """Stop a list of file names from being compared as texts of a few letters."""
-    first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else None
-    if not isinstance(first, str) or len(first) >= 256 or not suffix_format(first):
-        return
-    if os.path.isfile(first) or address_of(first) is not None:
+    first = value[0] if isinstance(value, (list, tuple)) and value else None
+    path = first if isinstance(first, str) and len(first) < 256 and suffix_format(first) else None
+    if path is not None and (os.path.isfile(path) or address_of(path) is not None):
         raise InputError(
             f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
             "Give Path objects to read files, or pairs (id, text) if it is a text."
         )
+    return Reader([PythonSource(value, options, name)], [name], options, value)

@@ -7,7 +7,6 @@ after the last bytes were read. That is done for the smallest, too, since the si
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import tempfile
 from collections import deque
@@ -20,7 +19,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.addresses import GLOB_CHARACTERS
+from neardup.inputs.addresses import GLOB_CHARACTERS, fits
 from neardup.inputs.stores import explained, store_of, told
 from neardup.shown import shown_path
 
@@ -151,7 +150,7 @@ def _matching(folder: str, parts: list[str]) -> Iterator[tuple[str, Found]]:
         yield from _below(folder, behind or ["*"])
         return
     for each in listed(folder, recursive=False):
-        if not _fits(each.name, part):
+        if not fits([each.name], [part]):
             continue
         if not behind:
             yield f"{folder}/{each.name}", each
@@ -161,21 +160,8 @@ def _matching(folder: str, parts: list[str]) -> Iterator[tuple[str, Found]]:
 
 def _below(folder: str, behind: list[str]) -> Iterator[tuple[str, Found]]:
     for each in listed(folder, recursive=True):
-        parts = each.name.split("/")
-        if _fit(parts, ["**", *behind]):
+        if fits(each.name.split("/"), ["**", *behind]):
             yield f"{folder}/{each.name}", each
-
-
-def _fit(parts: list[str], wanted: list[str]) -> bool:
-    if not parts or not wanted:
-        return not parts and not wanted
-    if wanted[0] == "**":
-        return _fit(parts, wanted[1:]) or (not parts[0].startswith(".") and _fit(parts[1:], wanted))
-    return _fits(parts[0], wanted[0]) and _fit(parts[1:], wanted[1:])
-
-
-def _fits(name: str, part: str) -> bool:
-    return (not name.startswith(".") or part.startswith(".")) and fnmatch.fnmatchcase(name, part)
 
 
 class RemoteFile:

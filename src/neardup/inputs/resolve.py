@@ -56,7 +56,13 @@ class Resolver:
         files.
         """
         inputs = [each for path in paths for each in self._resolve(path)]
-        self._note_sheets(inputs)
+        for file in inputs:
+            if file.format == "xlsx" and file.stream is None and file.error is None:
+                from neardup.inputs.columnar.xlsx import look_into
+
+                sheet = look_into(file.path)
+                for _ in range(sheet.others if sheet is not None else 0):
+                    self.passing.note("further sheet", file.path)
         inputs = [each for file in inputs for each in self._opened(file)]
         sources: list[Source] = []
         for is_one_each, group in groupby(inputs, key=lambda each: each.format in _ONE_EACH):
@@ -267,16 +273,6 @@ class Resolver:
                 raise InputError(f"{name} is given twice, {ways}. Give it once.")
             self._given[file.real] = given
         return files
-
-    def _note_sheets(self, files: Sequence[InputFile]) -> None:
-        """Tell of the sheets of spreadsheets that are not read."""
-        for file in files:
-            if file.format == "xlsx" and file.stream is None and file.error is None:
-                from neardup.inputs.columnar.xlsx import look_into
-
-                sheet = look_into(file.path)
-                for _ in range(sheet.others if sheet is not None else 0):
-                    self.passing.note("further sheet", file.path)
 
     def _source(self, file: InputFile) -> Source:
         if file.source is not None:

@@ -199,11 +199,6 @@ class Source:
         """The names of all columns; known with ``columns``."""
 
     @property
-    def is_own_file(self) -> bool:
-        """Whether its bytes are those of the file of its name, and not of a stream that somebody has opened."""
-        return self._stream is None
-
-    @property
     def pipe(self) -> str | None:
         """The pipe that it reads, "-" for standard input; None: it reads none."""
         return None if self._stream is None else self.name
@@ -211,7 +206,7 @@ class Source:
     @property
     def is_plain(self) -> bool:
         """Whether its bytes are in the file of its name, as they are."""
-        return self.is_own_file and stored_codec(self.name) is None
+        return self._stream is None and stored_codec(self.name) is None
 
     @property
     def no_copy(self) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from neardup.errors import InputError, NeardupError
-from neardup.inputs.addresses import is_remote, near_files
+from neardup.inputs.addresses import is_remote, near_files, place_of
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.packed import CODECS, ZSTD_DICTIONARY, Rest
 from neardup.shown import first_line
@@ -128,10 +128,7 @@ class ByteStream:
                 raise
 
     def _open_stdin(self) -> None:
-        source: Any = getattr(sys.stdin, "buffer", None)
-        if source is None:
-            raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
-        self._source = source
+        source = self._source = open_stdin()
         head = self.peek()
         for magic, codec in MAGIC.items():
             if head.startswith(magic):
@@ -153,6 +150,14 @@ class ByteStream:
             else:
                 message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
             raise InputError(message) from exc
+
+
+def open_stdin() -> Any:
+    """Return standard input as a binary stream; InputError if it is closed."""
+    source = getattr(sys.stdin, "buffer", None)
+    if source is None:
+        raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
+    return source
 
 
 @contextmanager
@@ -214,6 +219,15 @@ def size_of(name: str) -> int:
 def is_regular(name: str) -> bool:
     """Whether a name is that of a file, or an address: something that can be read more than once."""
     return os.path.isfile(name) or is_remote(name)
+
+
+def is_folder(name: str) -> bool:
+    """Return whether a folder is at a path, or objects are below an address."""
+    if not is_remote(name):
+        return os.path.isdir(name)
+    from neardup.inputs import remote
+
+    return remote.is_folder(place_of(name))
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:

@@ -14,11 +14,10 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from neardup.inputs.addresses import is_remote, place_of, real_place
+from neardup.inputs.addresses import fits, is_remote, place_of, real_place
 from neardup.inputs.formats import DOCUMENT, suffix_format
 from neardup.inputs.passed import Passing, Reason
 from neardup.inputs.source import Source
@@ -276,15 +275,4 @@ def _matcher(pattern: str) -> Callable[[list[str]], bool]:
     wanted = pattern.removeprefix("./").split("/") if "/" in pattern else ["**", pattern]
     if wanted[-1] == "**":
         wanted.append("*")
-    return lambda parts: _matches(parts, wanted)
-
-
-def _matches(parts: list[str], wanted: list[str]) -> bool:
-    if not wanted or not parts:
-        return not wanted and not parts
-    if wanted[0] == "**":
-        here = _matches(parts, wanted[1:])
-        return here or (not parts[0].startswith(".") and _matches(parts[1:], wanted))
-    if parts[0].startswith(".") and not wanted[0].startswith("."):
-        return False
-    return fnmatchcase(parts[0], wanted[0]) and _matches(parts[1:], wanted[1:])
+    return lambda parts: fits(parts, wanted)

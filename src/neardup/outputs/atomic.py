@@ -207,7 +207,10 @@ class AtomicFiles:
         final = Path(os.path.realpath(place))
         with writing(target):
             if is_remote(place):
-                held = self._open_upload(target, place)
+                from neardup.outputs.uploads import new_file
+
+                made = Path(new_file())
+                held = _Held(target, place, made, open(made, "wb", buffering=1 << 20))  # noqa: SIM115 closed in __exit__
             elif is_special(final):
                 held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
             else:
@@ -232,12 +235,6 @@ class AtomicFiles:
     def check_before(self, check: Callable[[], None]) -> None:
         """Have ``check`` called when all is complete, right before the names are given; what it raises is an error."""
         self._checks.append(check)
-
-    def _open_upload(self, target: str | Path, address: str) -> _Held:
-        from neardup.outputs.uploads import new_file
-
-        made = Path(new_file())
-        return _Held(target, address, made, open(made, "wb", buffering=1 << 20))
 
     def _open_temporary(self, target: str | Path, final: Path) -> _Held:
         if final.is_dir():

@@ -122,17 +122,24 @@ def put_in_place(part: str, final: str, *, can_move: bool) -> None:
         _send(part, final)
         return
     given = part
-    if there is not store:
-        folder, name = posixpath.split(final)
-        given = f"{folder}/.{name[:100]}.{secrets.token_hex(4)}.part" if can_move else final
+    if there is not store or not can_move:
+        given = aside(final) if can_move else final
         _send(part, given)
-    elif not can_move:
-        given = final
-        _send(part, final)
     if given != final:
-        if remote.look(final) is not None:  # HDFS puts no file in the place of another
-            store.files.delete_file(path)
-        store.files.move(store.path(given), path)
+        move(store, store.path(given), final)
+
+
+def aside(place: str) -> str:
+    """Return a hidden name beside an output, for content that is not complete."""
+    folder, name = posixpath.split(place)
+    return f"{folder}/.{name[:100]}.{secrets.token_hex(4)}.part"
+
+
+def move(store: Store, path: str, final: str) -> None:
+    """Give a complete file of a store the name of its output, in whose place it comes."""
+    if remote.look(final) is not None:  # HDFS puts no file in the place of another
+        store.files.delete_file(store.path(final))
+    store.files.move(path, store.path(final))
 
 
 def _send(part: str, to: str) -> None:

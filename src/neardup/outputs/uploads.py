@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
-import secrets
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from neardup.errors import OutputError
 from neardup.inputs import remote
 from neardup.inputs.addresses import is_remote
 from neardup.inputs.stores import Store, explained, store_of
-from neardup.outputs.parts import CANNOT, FLUSHED, PART, give_up, opened, put_in_place
+from neardup.outputs.parts import CANNOT, FLUSHED, PART, aside, give_up, move, opened, put_in_place
 from neardup.outputs.renames import Rename, Renames, UnfinishedError
 
 _SENDERS = 8
@@ -51,22 +50,17 @@ def check_writable(address: str) -> None:
 
 def _try_aside(store: Store, address: str) -> None:
     """Write an empty file under a hidden name, change that, and delete it; note where a name cannot be changed."""
-    folder, name = posixpath.split(store.path(address))
-    probe = _aside(folder, name)
-    store.files.create_dir(folder, recursive=True)
+    path = store.path(address)
+    probe = aside(path)
+    store.files.create_dir(posixpath.dirname(path), recursive=True)
     opened(store, probe).close()
-    moved = _aside(folder, name)
+    moved = aside(path)
     try:
         store.files.move(probe, moved)
     except Exception:  # such as Azure's, in accounts without a hierarchical namespace
         _without_names.append(store)
         moved = probe
     store.files.delete_file(moved)
-
-
-def _aside(folder: str, name: str) -> str:
-    """A hidden name for what is not complete."""
-    return f"{folder}/.{name[:100]}.{secrets.token_hex(4)}.part"
 
 
 def new_file() -> str:
@@ -148,28 +142,24 @@ class Uploads:
 
     def _send_aside(self, store: Store, rename: Rename) -> None:
         path = store.path(rename.final)
-        folder, name = posixpath.split(path)
-        store.files.create_dir(folder, recursive=True)
-        aside = self._waiting[rename.final] = _aside(folder, name)
-        with opened(store, aside) as stream:
+        store.files.create_dir(posixpath.dirname(path), recursive=True)
+        self._waiting[rename.final] = aside(path)
+        with opened(store, self._waiting[rename.final]) as stream:
             _send(rename, stream, whole=True)
 
     def _finish(self, rename: Rename) -> None:
         final = rename.final
         with explained(final, CANNOT, OutputError):
             store = store_of(final)
-            path = store.path(final)
             if is_remote(rename.temporary):
                 can_move = all(store is not each for each in _without_names)
                 put_in_place(rename.temporary, final, can_move=can_move)
             elif final in self._waiting:
-                if remote.look(final) is not None:  # HDFS puts no file in the place of another
-                    store.files.delete_file(path)
-                store.files.move(self._waiting[final], path)
+                move(store, self._waiting[final], final)
                 del self._waiting[final]
             else:
                 is_begun = final in self._streams
-                stream = self._streams.get(final) or opened(store, path)
+                stream = self._streams.get(final) or opened(store, store.path(final))
                 self._streams[final] = stream  # were it let go of now, half of it would be seen
                 _send(rename, stream, rest=is_begun)
                 stream.close()

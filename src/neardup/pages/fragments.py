@@ -32,33 +32,6 @@ _JOINERS = "\u200c\u200d"
 _HIDDEN = re.compile("([{}])\\1*".format("".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in UNSEEN)))
 
 
-def pair_fragment(
-    texts: tuple[str, str],
-    passages: Passages,
-    *,
-    names: tuple[str, str] = ("A", "B"),
-    facts: Iterable[tuple[str, str]] = (),
-    most: int = CHARACTERS,
-) -> str:
-    """Two texts side by side with the passages that they share marked, in a frame. O(characters shown + runs).
-
-    Args:
-        texts: as they were written.
-        passages: of these texts, as ``stages.passages`` finds them.
-        names: of the texts, such as their ids; they may hold anything.
-        facts: what else is told of the pair, by label and value.
-        most: characters shown of each text.
-
-    >>> from neardup.engine.results.passages import shared_passages
-    >>> from neardup.params import Normalize, Shingle
-    >>> texts = "I love chocolate.", "You love <b>chocolate!"
-    >>> found = shared_passages(*texts, shingle=Shingle("char", 6), normalize=Normalize("nfc"))
-    >>> '<mark class="mark k0"> love </mark>&lt;b&gt;' in pair_fragment(texts, found)
-    True
-    """
-    return framed(pair_part(texts, passages, names=names, facts=facts, most=most))
-
-
 def pair_part(
     texts: tuple[str, str],
     passages: Passages,
@@ -67,7 +40,22 @@ def pair_part(
     facts: Iterable[tuple[str, str]] = (),
     most: int = CHARACTERS,
 ) -> str:
-    """The same without its frame, to stand in one with others."""
+    """Return two texts side by side with the passages that they share marked. O(characters shown + runs).
+
+    Args:
+        texts: as they were written.
+        passages: of these texts, as ``stages.passages`` finds them.
+        names: of the texts, such as their ids; they may hold anything.
+        facts: further facts about the pair, by label and value.
+        most: characters shown of each text.
+
+    >>> from neardup.engine.results.passages import shared_passages
+    >>> from neardup.params import Normalize, Shingle
+    >>> texts = "I love chocolate.", "You love <b>chocolate!"
+    >>> found = shared_passages(*texts, shingle=Shingle("char", 6), normalize=Normalize("nfc"))
+    >>> '<mark class="mark k0"> love </mark>&lt;b&gt;' in pair_part(texts, found)
+    True
+    """
     sides = (passages.a, passages.b)
     columns = "".join(
         _side(letter, name, text, spans, numbers, most)
@@ -82,20 +70,6 @@ def facts_part(facts: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{told}</dl>' if told else ""
 
 
-def table_fragment(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "", left_out: int = 0
-) -> str:
-    """A table with a heading for each of ``columns``, and how many rows were ``left_out``, in a frame.
-
-    A float is a similarity or a share, and is cut to four places, as the command does; a whole number has its
-    thousands parted; None is an empty cell.
-
-    >>> "<td class=no>1,234</td><td class=no>0.5000</td>" in table_fragment(["a", "b"], [[1234, 0.5]])
-    True
-    """
-    return framed(table_part(columns, rows, caption=caption, left_out=left_out))
-
-
 def table_part(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
@@ -104,7 +78,14 @@ def table_part(
     left_out: int = 0,
     together: int = 1,
 ) -> str:
-    """The same without its frame, to stand in one with others; so many rows ``together`` have one line below them."""
+    """Return a table with a heading for each of ``columns``, and how many rows were ``left_out``.
+
+    A float is a similarity or a share, and is cut to four places, as the command does; a whole number has its
+    thousands parted; None is an empty cell. So many rows ``together`` have one line below them.
+
+    >>> "<td class=no>1,234</td><td class=no>0.5000</td>" in table_part(["a", "b"], [[1234, 0.5]])
+    True
+    """
     cells = [list(map(_cell, row)) for row in rows]
     are_numbers = [
         all(cell.startswith(("<td class=no>", "<td></td>")) for cell in column) for column in zip(*cells, strict=True)

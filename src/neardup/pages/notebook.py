@@ -30,7 +30,7 @@ ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; cells as in ``fragments.table_fragment``."""
+    """A table; cells as in ``fragments.table_part``."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]

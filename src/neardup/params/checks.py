@@ -222,6 +222,13 @@ def check_slots(value: int) -> int:
     return value
 
 
+def check_whole(value: object, name: str, least: int, most: int | None = None) -> None:
+    """Raise InputError unless ``value`` is a whole number from ``least`` to ``most``; None: of any size."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        reach = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
+
+
 def check_choice(value: str, known: Sequence[str], name: str) -> str:
     """Return ``value`` when it is one of the known names, else raise InputError that lists them."""
     if value not in known:

@@ -69,22 +69,10 @@ class Service:
         self._is_stopping = False
         self._reading = IndexReader(index, limits)
         self._streams = Streams(limits.streams)
-        self._readers = WorkerPool(
-            "read",
-            self._reading,
-            threads=limits.threads,
-            waiting=limits.waiting,
-            most=_MANY_QUERIES,
-            most_bytes=_MANY_QUERY_BYTES,
-        )
-        self._scanners = WorkerPool(
-            "scan",
-            self._reading,
-            threads=1,  # one after the other reads all the texts; queries by the bands are answered meanwhile
-            waiting=limits.waiting,
-            most=_MANY_QUERIES,
-            most_bytes=_MANY_QUERY_BYTES,
-        )
+        reading: dict[str, Any] = {"waiting": limits.waiting, "most": _MANY_QUERIES, "most_bytes": _MANY_QUERY_BYTES}
+        self._readers = WorkerPool("read", self._reading, threads=limits.threads, **reading)
+        # One after the other reads all the texts; queries by the bands are answered meanwhile.
+        self._scanners = WorkerPool("scan", self._reading, threads=1, **reading)
         self._writers: WorkerPool | None = None
         if not index.read_only:
             self._writers = WorkerPool(

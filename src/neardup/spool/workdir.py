@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
-from neardup.spool.columns import FileColumn
+from neardup.spool.columns import Column, FileColumn
 from neardup.spool.files import HEADER, Label, SpoolFile, at_work
 from neardup.spool.manifest import LOCK, MANIFEST, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
@@ -30,6 +30,8 @@ from neardup.spool.texts import FileTexts
 SUFFIX = ".spool"
 NAMED = 10
 """Differences of identity that a message names."""
+_COPIED = 4 << 20
+"""The number of bytes of a column that are copied to a file at a time."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 _OURS = re.compile(
     rb"[^/]*\.spool/NEARDUP\0|neardup\.manifest(\.part)?/(neardup workdir|$)"
@@ -133,6 +135,13 @@ class Workdir:
         if known != label:
             raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
         return self._columns[name]
+
+    def filed(self, name: str, column: Column) -> FileColumn:
+        """Copy a column that outgrew the memory into the column of that name."""
+        file = self.column(name, column.dtype, column.width)
+        for _, rows in column.scan(max(1, _COPIED // (column.width * column.dtype.itemsize))):
+            file.append(rows)
+        return file
 
     def texts(self, name: str) -> FileTexts:
         """The texts of that name, new and empty if there are none yet."""

@@ -103,19 +103,11 @@ class HyperLogLog:
 
     def count(self) -> float:
         """The estimate, corrected where it is small or near 2**32."""
-        estimate = self._raw_estimate()
+        estimate = self.alpha * self.m**2 / float(np.sum(2.0 ** -self.reg.astype(np.float64)))
         if estimate <= 2.5 * self.m:
-            return self._linearcounting(self.m - int(np.count_nonzero(self.reg)))
-        return estimate if estimate <= 2**32 / 30 else self._largerange_correction(estimate)
-
-    def _raw_estimate(self) -> float:
-        return self.alpha * self.m**2 / float(np.sum(2.0 ** -self.reg.astype(np.float64)))
-
-    def _linearcounting(self, empty: int) -> float:
-        return self.m * math.log(self.m / empty) if empty else self._raw_estimate()
-
-    def _largerange_correction(self, estimate: float) -> float:
-        return -(2**32) * math.log(1 - estimate / 2**32)
+            empty = self.m - int(np.count_nonzero(self.reg))
+            return self.m * math.log(self.m / empty) if empty else estimate
+        return estimate if estimate <= 2**32 / 30 else -(2**32) * math.log(1 - estimate / 2**32)
 
     def merge(self, other: HyperLogLog) -> None:
         """Count the values of another one too; SpecMismatch where p differs."""

@@ -56,7 +56,12 @@ class ExactJoin(JoinWork):
         done = queue.behind(self.space.state.get("probed"))
         if is_whole:
             self.observer.advance(done)
-            self._join_whole(queue, SetBlock(queue.rows, queue.sides, starts[order], queue.sizes, sets), done)
+            block = SetBlock(queue.rows, queue.sides, starts[order], queue.sizes, sets)
+            prefixes = Prefixes(block, self.rarity, self.threshold, self.crowds_of(block.rows))
+            for stop in self._probe(Index(prefixes), prefixes, _ranges(queue.sizes, done, RANGES * self.threads)):
+                self.observer.advance(stop - done)
+                done = stop
+                self.keep(probed=queue.key(stop))
             return
         begun = queue.behind(self.space.state.get("indexed"))
         self.observer.advance(begun)
@@ -69,15 +74,6 @@ class ExactJoin(JoinWork):
     def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
         found = self.check(left, right, self.enough)
         return found >= 0, found[found >= 0]
-
-    def _join_whole(self, queue: Queue, block: SetBlock, done: int) -> None:
-        """All sets against those before them; what was probed with is kept from time to time."""
-        prefixes = Prefixes(block, self.rarity, self.threshold, self.crowds_of(block.rows))
-        index = Index(prefixes)
-        for stop in self._probe(index, prefixes, _ranges(queue.sizes, done, RANGES * self.threads)):
-            self.observer.advance(stop - done)
-            done = stop
-            self.keep(probed=queue.key(stop))
 
     def _join_block(self, queue: Queue, part: slice, done: int) -> None:
         """A block of sets against itself, and against larger ones as far as their size allows; from ``done`` on."""

@@ -346,7 +346,9 @@ def _compared(mine: Occurrences, theirs: Occurrences, own: str, other: str, rule
             other[int(theirs.starts[there[first]]) : int(theirs.ends[there[last]])],
             rule,
         ):
-            return _all_compared(theirs, own, other, rule)
+            known = set(shingles(own, rule.shingle))
+            spans = zip(theirs.starts.tolist(), theirs.ends.tolist(), strict=True)
+            return np.array([not known.isdisjoint(shingles(other[start:end], rule.shingle)) for start, end in spans])
     return shared
 
 
@@ -356,10 +358,3 @@ def _is_same(first: str, second: str, rule: Overlap) -> bool:
         return True
     row = tokens(first, rule.shingle)
     return bool(row) and row == tokens(second, rule.shingle)
-
-
-def _all_compared(theirs: Occurrences, own: str, other: str, rule: Overlap) -> Mask:
-    """As ``_compared``, without hashes."""
-    mine = set(shingles(own, rule.shingle))
-    spans = zip(theirs.starts.tolist(), theirs.ends.tolist(), strict=True)
-    return np.array([not mine.isdisjoint(shingles(other[start:end], rule.shingle)) for start, end in spans])

@@ -31,11 +31,6 @@ class Around:
     choice: Choice
     """Which windows count."""
 
-    @property
-    def counts_all(self) -> bool:
-        """Whether all repeated windows of all documents that were read count."""
-        return self.choice.is_all_of(self.text.offsets.size - 1)
-
     def documents(self, places: I64) -> I64:
         """int64[n]: the document of each place."""
         found: I64 = np.searchsorted(self.text.offsets, places, side="right") - 1

@@ -18,7 +18,6 @@ from neardup.engine.repeats.units import Key, private_key
 from neardup.engine.space import Space
 from neardup.kernels import anchors as anchoring
 from neardup.kernels import crowds, repeats, vocabulary
-from neardup.spool.partitions import Partitions
 from neardup.types import I64, U64
 
 MOST_BITS = 9
@@ -38,13 +37,7 @@ def crowd_pieces(
     """
     span, k = around.window.span, around.window.k
     bits = max(1, min(MOST_BITS, (count * (span - k + 1) // (WINDOWS * most)).bit_length()))
-    windows = Partitions(
-        "windows",
-        width=2,
-        parts=1 << bits,
-        budget=space.budget.share(CROWD_SHARE),
-        spill=space.scratch if space.path is not None else None,
-    )
+    windows = space.partitions("windows", width=2, parts=1 << bits, share=CROWD_SHARE)
     for block in rows:
         more = (block[:, 1] & anchoring.LOW).astype(np.int64)
         for some in cut(more + 1, max(WINDOWS * most, 1 << anchoring.MORE)):

@@ -147,9 +147,7 @@ def find_repeats(
     key = private_key() if key is None else key
     text = EndToEnd(space, window.unit)
     originals = Originals(space, text, are_bytes=units.are_bytes)
-    spill = space.scratch if space.path is not None else None
-    share = space.budget.share
-    anchors = Partitions("anchors", width=2, parts=PARTS, budget=share(ANCHOR_SHARE), spill=spill)
+    anchors = space.partitions("anchors", width=2, parts=PARTS, share=ANCHOR_SHARE)
     if (stage := stage_of(space)) is not None:
         key, known = restore_read(text, originals, names, space)
         if stage == READ:

@@ -77,7 +77,7 @@ def group(
             is_one_key = depth and (CROWD * size > len(parts) or depth * PART_BITS >= 64)
             if size <= (fit if is_one_key else most):
                 yield _Task(parts, first, run.stop)
-            elif is_one_key and not around.counts_all:
+            elif is_one_key and not around.choice.is_all_of(text.offsets.size - 1):
                 space.need_memory(size * row_bytes, f"{size:,} places of one passage, which are compared together,")
                 yield _Task(parts, first, run.stop)
             elif is_one_key:
@@ -108,19 +108,12 @@ def group(
 
 def no_pieces(parts: int, space: Space) -> Partitions:
     """Pieces by where they stand, none yet, in so many chunks of the text."""
-    spill = space.scratch if space.path is not None else None
-    return Partitions("pieces", width=4, parts=parts, budget=space.budget.share(PIECE_SHARE), spill=spill)
+    return space.partitions("pieces", width=4, parts=parts, share=PIECE_SHARE)
 
 
 def _divided(parts: Partitions, part: int, *, most: int, space: Space) -> Partitions:
     """The anchors of one part by the next bits of their keys, which come first in the keys then."""
-    found = Partitions(
-        f"{parts.name}-{part}",
-        width=2,
-        parts=PARTS,
-        budget=space.budget.share(DIVIDED_SHARE),
-        spill=space.scratch if space.path is not None else None,
-    )
+    found = space.partitions(f"{parts.name}-{part}", width=2, parts=PARTS, share=DIVIDED_SHARE)
     for rows in parts.scan(part, most):
         keys = rows[:, 0] << np.uint64(PART_BITS) | rows[:, 0] >> np.uint64(KEY_SHIFT)
         spread = np.empty_like(rows)

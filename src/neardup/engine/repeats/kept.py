@@ -11,7 +11,7 @@ import numpy as np
 from neardup.engine.repeats.find import Repeats
 from neardup.engine.repeats.lasting import WALKED, stage_of
 from neardup.engine.space import Space
-from neardup.spool import Column, FileColumn, MemoryColumn
+from neardup.spool import Column, MemoryColumn
 from neardup.stages.repeats.segments import IGNORED, Segments
 
 MEMORY_SHARE = 0.1
@@ -62,7 +62,7 @@ class KeptSegments(SegmentsInOrder):
         for part in repeats.segments():
             self._column.append(np.column_stack([getattr(part, name) for name in _FIELDS]))
             if isinstance(self._column, MemoryColumn) and self._column.nbytes > most and space.path is not None:
-                self._column = _in_file(self._column, space)
+                self._column = space.scratch().filed(NAME, self._column)
         repeats.pieces.drop()
         space.checkpoint(repeats=WALKED)
         space.release_memory()
@@ -77,10 +77,3 @@ class KeptSegments(SegmentsInOrder):
     def slice(self, first: int, stop: int) -> Segments:
         rows = self._column.slice(first, min(stop, len(self)))
         return Segments(*np.ascontiguousarray(rows.T))
-
-
-def _in_file(column: Column, space: Space) -> FileColumn:
-    file = space.scratch().column(NAME, np.int64, len(_FIELDS))
-    for _, rows in column.scan(BLOCK):
-        file.append(rows)
-    return file

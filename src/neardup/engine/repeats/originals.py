@@ -44,10 +44,7 @@ class Originals:
         """Move what is in memory to files."""
         if isinstance(self._places, MemoryColumn):
             self.text.spill()
-            column = self._space.scratch().column("places", np.uint32, 2)
-            for _, block in self._places.scan(1 << 20):
-                column.append(block)
-            self._places = column
+            self._places = self._space.scratch().filed("places", self._places)
 
     def keep(self) -> None:
         """Have all in files, so that the next checkpoint makes it last."""

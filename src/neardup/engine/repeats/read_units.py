@@ -92,7 +92,7 @@ class ReadUnits:
         """Nothing yet."""
         numbers = EndToEnd(space, NUMBER, name="numbers")
         originals = Originals(space, numbers, are_bytes=False)
-        hashes = partitions("units", 2, PARTS, UNITS_SHARE, space)
+        hashes = space.partitions("units", width=2, parts=PARTS, share=UNITS_SHARE)
         return cls(units, numbers, originals, np.zeros(1, dtype=np.int64), hashes)
 
     def spill(self) -> None:
@@ -198,8 +198,3 @@ def by_part(keys: U64, places: I64) -> tuple[U64, I64]:
     order = np.argsort(part, kind="stable")
     rows = np.stack((keys[order], places[order].astype(np.uint64)), axis=1)
     return rows, np.searchsorted(part[order], np.arange(PARTS + 1))
-
-
-def partitions(name: str, width: int, parts: int, share: float, space: Space) -> Partitions:
-    spill = space.scratch if space.path is not None else None
-    return Partitions(name, width=width, parts=parts, budget=space.budget.share(share), spill=spill)

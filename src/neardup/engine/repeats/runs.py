@@ -20,7 +20,7 @@ from neardup.engine.repeats.choice import Choice
 from neardup.engine.repeats.find import Repeats
 from neardup.engine.repeats.grouping import PARTS
 from neardup.engine.repeats.lasting import GROUPED, WALKED, keep_read, restore_read, stage_of
-from neardup.engine.repeats.read_units import UNITS_SHARE, ReadUnits, WholeUnits, by_part, partitions, read_units
+from neardup.engine.repeats.read_units import UNITS_SHARE, ReadUnits, WholeUnits, by_part, read_units
 from neardup.engine.repeats.units import NUMBER, Key, Window, private_key
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
@@ -99,7 +99,8 @@ def _repeats(read: ReadUnits, pieces: Partitions, span: int, choice: Choice) -> 
 
 
 def _no_pieces(offsets: I64, space: Space) -> Partitions:
-    return partitions("pieces", 4, max(1, _chunks_of(offsets).size - 1), REPEATED_SHARE, space)
+    parts = max(1, _chunks_of(offsets).size - 1)
+    return space.partitions("pieces", width=4, parts=parts, share=REPEATED_SHARE)
 
 
 def _chunks_of(offsets: I64) -> I64:
@@ -157,11 +158,11 @@ class _Numbering:
         """
         share = self._space.budget.share
         parts = max(1, self._bounds.size - 1)
-        repeated = partitions(f"repeated-{length}", 3, parts, REPEATED_SHARE, self._space)
+        repeated = self._space.partitions(f"repeated-{length}", width=3, parts=parts, share=REPEATED_SHARE)
         choice = self._choice if is_last else None
         counted = repeated
         if choice is not None:
-            counted = partitions(f"counted-{length}", 3, parts, REPEATED_SHARE, self._space)
+            counted = self._space.partitions(f"counted-{length}", width=3, parts=parts, share=REPEATED_SHARE)
         most = max(1024, min(MOST_ROWS, share(GROUP_SHARE) // ((self._threads + 2) * self._row_bytes)))
 
         def work(task: tuple[int, int, int, int]) -> list[tuple[Partitions, U64]]:
@@ -256,7 +257,7 @@ class _Numbering:
     def _longer(self, repeated: Partitions, step: int, length: int) -> Partitions:
         """Keys and places of the runs of a ``length`` of which both the part that begins at their first unit and the
         one ``step`` units behind are repeated."""
-        keyed = partitions(f"runs-{length}", 2, PARTS, UNITS_SHARE, self._space)
+        keyed = self._space.partitions(f"runs-{length}", width=2, parts=PARTS, share=UNITS_SHARE)
         for _, rows in self._chunks(repeated):
             places, number = rows[:, 0].astype(np.int64), rows[:, 1]
             behind = np.minimum(np.searchsorted(places, places + step), max(places.size - 1, 0))
@@ -267,7 +268,7 @@ class _Numbering:
         return keyed
 
     def _pieces(self, repeated: Partitions) -> Partitions:
-        pieces = partitions("pieces", 4, repeated.parts, REPEATED_SHARE, self._space)
+        pieces = self._space.partitions("pieces", width=4, parts=repeated.parts, share=REPEATED_SHARE)
         for chunk, rows in self._chunks(repeated):
             count, documents = rows[:, 2] >> S32, rows[:, 2] & LOW32
             place = rows[:, 0] << np.uint64(MORE)

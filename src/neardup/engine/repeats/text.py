@@ -70,12 +70,8 @@ class EndToEnd:
 
     def spill(self) -> None:
         """Move the texts to a file."""
-        if self.is_filed:
-            return
-        column = self._space.scratch().column(self._name, np.uint8)
-        for _, block in self._data.scan(SCAN):
-            column.append(block)
-        self._data = column
+        if not self.is_filed:
+            self._data = self._space.scratch().filed(self._name, self._data)
 
     def keep(self) -> None:
         """Have the texts and where they end in files, so that the next checkpoint makes them last."""

@@ -9,7 +9,7 @@ import numpy as np
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.space import Space
 from neardup.spool import Sorter
-from neardup.types import F64, U64, Pairs
+from neardup.types import U64, Pairs
 
 _PART = 0.1
 """Of the memory for data, what pairs may take while they are put in order."""
@@ -30,7 +30,8 @@ def ordered_pairs(
     if top is None and not by_similarity:
         yield from pieces
         return
-    keyed = ((_falling(piece.similarity), _packed(piece, n)) for piece in pieces)
+    # Keys rise as similarities fall, because the bits of floats from 0 on rise with them.
+    keyed = ((~np.ascontiguousarray(piece.similarity).view(np.uint64), _packed(piece, n)) for piece in pieces)
     if top is not None and top * _HELD <= space.budget.share(_PART):
         chosen: Iterable[tuple[U64, U64]] = [_most_similar(keyed, top)]
     else:
@@ -42,16 +43,7 @@ def ordered_pairs(
         for start in range(0, keys.size, ROWS_AT_A_TIME):
             part = slice(start, start + ROWS_AT_A_TIME)
             left, right = np.divmod(pairs[part], np.uint64(n))
-            yield Pairs(left.astype(np.int64), right.astype(np.int64), _similarity(keys[part]))
-
-
-def _falling(similarity: F64) -> U64:
-    """Keys that rise as similarities fall: the bits of floats from 0 on rise with them."""
-    return ~np.ascontiguousarray(similarity).view(np.uint64)
-
-
-def _similarity(keys: U64) -> F64:
-    return (~keys).view(np.float64)
+            yield Pairs(left.astype(np.int64), right.astype(np.int64), (~keys[part]).view(np.float64))
 
 
 def _packed(piece: Pairs, n: int) -> U64:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from neardup.index.outcomes import Admission, Hit, Stored
 from neardup.inputs.items import ITEM_SEPARATOR
+from neardup.inputs.names import as_strings
 from neardup.params import Spec
 from neardup.types import Documents
 
@@ -46,9 +47,7 @@ class Step:
 
 def texts_of(documents: Documents, *, item: bool) -> list[Any]:
     """The texts of a block as strings; of sets, the lists of their items."""
-    buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
-    kind = pa.large_binary() if item else pa.large_string()
-    values: list[Any] = pa.Array.from_buffers(kind, len(documents), buffers).to_pylist()
+    values: list[Any] = as_strings(documents, pa.large_binary() if item else pa.large_string()).to_pylist()
     if not item:
         return values
     return [[part.decode() for part in value.split(ITEM_SEPARATOR)] if value else [] for value in values]

@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import queue
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from neardup.errors import InputError
 from neardup.inputs.blocks import LineBlock
 from neardup.inputs.formats import stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions, oversized
-from neardup.inputs.stream import MAGIC, ByteStream
+from neardup.inputs.stream import MAGIC, ByteStream, open_stdin
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.types import SLACK, Batch
@@ -219,9 +218,7 @@ def _parts(data: bytes) -> Iterator[bytes]:
 
 
 def _of_stdin() -> Iterator[bytes]:
-    buffer: Any = getattr(sys.stdin, "buffer", None)
-    if buffer is None:
-        raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
+    buffer = open_stdin()
     if not hasattr(buffer, "peek"):
         while piece := buffer.read1(PIECE):
             yield piece
@@ -239,12 +236,8 @@ def _of_stdin() -> Iterator[bytes]:
 
 def _unpacked(source: str) -> Iterator[bytes]:
     with ByteStream(source) as stream:
-        while True:
-            room = bytearray(PIECE)
-            got = stream.fill(memoryview(room))
-            if not got:
-                return
-            yield bytes(room[:got])
+        while piece := stream.read(PIECE):
+            yield piece
 
 
 def names_of(batch: Batch) -> list[Any]:

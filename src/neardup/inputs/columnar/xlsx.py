@@ -213,7 +213,8 @@ class _RisingRows(io.RawIOBase):
 @contextmanager
 def _opened_rows(name: str, stream: ByteStream | None, limit: RecordLimit) -> Iterator[Iterator[Sequence[Any]]]:
     """The rows of the sheet that is read, as tuples of the values of its cells."""
-    check_openpyxl(name)
+    if find_spec("openpyxl") is None:
+        raise MissingDependency(f"{name}: reading spreadsheets needs openpyxl: pip install 'neardup[xlsx]'")
     import openpyxl
 
     with opened_package(name, stream, limit) as package, explained(name):
@@ -227,12 +228,6 @@ def _opened_rows(name: str, stream: ByteStream | None, limit: RecordLimit) -> It
             opened = found._get_source
             found._get_source = lambda: _RisingRows(opened())
             yield found.iter_rows(values_only=True)
-
-
-def check_openpyxl(name: str) -> None:
-    """Raise MissingDependency where the library that reads spreadsheets is not there."""
-    if find_spec("openpyxl") is None:
-        raise MissingDependency(f"{name}: reading spreadsheets needs openpyxl: pip install 'neardup[xlsx]'")
 
 
 @contextmanager

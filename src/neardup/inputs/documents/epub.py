@@ -22,7 +22,10 @@ _SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
 
 def load(path: str) -> str:
     with Package(path) as package:
-        protected = _encrypted(package)
+        protected = set[str]()
+        if _ENCRYPTION in package.names:
+            found = elements(package.part(_ENCRYPTION), "CipherReference")
+            protected.update(_path("", attributes.get("URI", "")) for _, attributes in found)
         chapters = _reading_order(package)
         if protected.intersection(chapters):
             raise Unreadable(
@@ -31,13 +34,6 @@ def load(path: str) -> str:
             )
         pages = [page_text(decoded(b"".join(package.pieces(name))), is_xml=True) for name in chapters]
     return "\n".join(page for page in pages if page)
-
-
-def _encrypted(package: Package) -> set[str]:
-    if _ENCRYPTION not in package.names:
-        return set()
-    found = elements(package.part(_ENCRYPTION), "CipherReference")
-    return {_path("", attributes.get("URI", "")) for _, attributes in found}
 
 
 def _reading_order(package: Package) -> list[str]:

@@ -24,7 +24,7 @@ from neardup.inputs.again import LineRecords
 from neardup.inputs.batches import Columns, gather, joined_texts, make_batch
 from neardup.inputs.blocks import WHOLE, Held, LineBlock, LineSource, Slabs, count_lines, first_newline, line_blocks
 from neardup.inputs.columns import ReadColumns
-from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
+from neardup.inputs.source import Faults, ReadOptions, Task, oversized, sized
 from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, check_line_ends, find_layout
@@ -242,7 +242,8 @@ def runs_of(
             if layout is None:
                 if is_cut or buffer.size > limit.largest:
                     check_line_ends((part or buffer).data, name)
-                    raise _endless_row(name, limit)
+                    reason, cure = limit.refusal("the first row", limit.largest, is_more=True)
+                    raise InputError(f"{name}: {reason}; or it has a quoted field that is not closed. {cure}")
                 parts, wanted = [buffer], 2 * buffer.size
                 if not patience:  # all blank
                     yield from _cut(buffer, BLANK_LAYOUT, patience, options.block)[0]
@@ -259,11 +260,6 @@ def runs_of(
                 yield found
                 wanted = 0
             del part, buffer, rest
-
-
-def _endless_row(name: str, limit: RecordLimit) -> InputError:
-    reason, cure = limit.refusal("the first row", limit.largest, is_more=True)
-    return InputError(f"{name}: {reason}; or it has a quoted field that is not closed. {cure}")
 
 
 def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[Run, list[LineBlock]]:

@@ -116,7 +116,7 @@ def _environment() -> Environment:
         counted="{:,}".format,
         cut=_cut,
         exact="{:.10g}".format,  # a threshold as it was given
-        brief=_brief,
+        brief=lambda name: Markup(seen_line(_end_of_path(name))),  # as the scripts tell it
         thousandths=lambda value: f"{value / 10:.1f}%",
         of=_of,
         bytes=megabytes,
@@ -152,11 +152,6 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return _cut(value, 6).rstrip("0").rstrip(".")
     return str(value)
-
-
-def _brief(name: str) -> Markup:
-    """The name of a document; of a long path as much of its end as there is room for, as the scripts tell it."""
-    return Markup(seen_line(_end_of_path(name)))
 
 
 def _end_of_path(name: str) -> str:

@@ -13,6 +13,7 @@ from neardup import params
 from neardup.calls import hinted
 from neardup.errors import InputError
 from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Preset, Shingle, check_choice, check_seed, with_preset
+from neardup.params.checks import check_whole
 from neardup.tasks.explain import material as materials
 from neardup.tasks.explain.explanation import Explanation
 from neardup.tasks.explain.material import MAX_FUNCTIONS, Column, Material, first_place
@@ -76,8 +77,8 @@ def explain(
     """
     check_seed(seed)
     for name, value, least in (("first_row", first_row, 0), ("slots", slots, 1)):
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise InputError(f"{name} is {value!r}. Give a whole number of at least {least}.")
+        if value is not None:
+            check_whole(value, name, least)
     first = first_row
     if first is None:
         first = first_place(permutations[0]) if permutations else 0

@@ -119,10 +119,7 @@ class KeptCuts:
         self._ends.append(len(self._column))
         is_large = isinstance(self._column, MemoryColumn) and self._column.nbytes > self._most
         if is_large and self._space.path is not None:
-            file = self._space.scratch().column("cuts", np.int64, 3)
-            for _, rows in self._column.scan(_BLOCK):
-                file.append(rows)
-            self._column = file
+            self._column = self._space.scratch().filed("cuts", self._column)
 
     def __len__(self) -> int:
         """Documents that are cut."""

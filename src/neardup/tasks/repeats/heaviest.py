@@ -46,9 +46,7 @@ def heaviest(run: PassageRun, most: int) -> list[Passage]:
     if not firsts:
         return []
     begins = np.array([_begins(run, every.slice(first, first + 1))[0] for first in firsts])
-    spill = run.space.scratch if run.space.path is not None else None
-    budget = run.space.budget.share(SHARE)
-    waiting = Partitions("leading-back", width=3, parts=begins.size, budget=budget, spill=spill)
+    waiting = run.space.partitions("leading-back", width=3, parts=begins.size, share=SHARE)
     found: list[Passage] = []
     for block in reversed(range(begins.size)):
         found = heapq.nlargest(most, [*found, *_of_block(run, every, block, begins, waiting)], key=_order)

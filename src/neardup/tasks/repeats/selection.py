@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import InputOptions, Options, check_share
+from neardup.params.checks import check_whole
 from neardup.shown import counted
 from neardup.tasks.compare.documents import read_document
 from neardup.tasks.find import open_across
@@ -41,16 +43,13 @@ class Selection(Options):
 
     def __post_init__(self) -> None:
         GroupBy.parse(self.group_by)
-        object.__setattr__(self, "ignore", _paths(self.ignore))
+        object.__setattr__(self, "ignore", as_paths(self.ignore, "ignore is {!r}"))
         if self.against == ():  # none are typed as an empty tuple
             object.__setattr__(self, "against", None)
         least = 1 if self.is_across else 2
         for name, low in (("min_count", least), ("min_docs", 1)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= MOST_PLACES:
-                raise InputError(f"{name} is {value!r}. Give a whole number from {low} to {MOST_PLACES:,}.")
+            if (value := getattr(self, name)) is not None:
+                check_whole(value, name, low, MOST_PLACES)
         if self.min_share is not None:
             check_share(self.min_share, "min_share")
         if self.is_across and self.group_by is not None:
@@ -87,15 +86,8 @@ class Selection(Options):
 
     def templates(self) -> list[Template]:
         """The templates, read from their files; InputError where one has no text."""
-        found = []
-        for path in self.ignore:
-            content = read_document(path, InputOptions(), item=False).content
-            # white space around a passage belongs to it: what stands in the template is what is ignored
-            passages = passages_as_written(content) if isinstance(content, str) else []
-            if not passages:
-                raise InputError(f"{path} holds no text that could be ignored. Give a template with text, or none.")
-            found.append(Template(os.fspath(path), passages))
-        return found
+        # white space around a passage belongs to it: what stands in the template is what is ignored
+        return [read_template(path, passages_as_written) for path in self.ignore]
 
     def least_count(self) -> int:
         """Places of the inputs at which a window stands, at least."""
@@ -138,6 +130,15 @@ class Template:
         )
 
 
+def read_template(path: str | Path, passages_of: Callable[[str], list[str]]) -> Template:
+    """Return the passages of a file; InputError where it has none."""
+    content = read_document(path, InputOptions(), item=False).content
+    passages = passages_of(content) if isinstance(content, str) else []
+    if not passages:
+        raise InputError(f"{path} holds no text that could be ignored. Give a template with text, or none.")
+    return Template(os.fspath(path), passages)
+
+
 class InputNames(Provenance):
     """The names of documents, less templates, which are none."""
 
@@ -152,10 +153,10 @@ def batch_of(templates: Sequence[Template]) -> Batch:
     return Batch(Documents.from_texts(texts), TEMPLATES, np.arange(1, len(texts) + 1))
 
 
-def _paths(value: Any) -> tuple[str | os.PathLike[str], ...]:
-    """One path or several."""
+def as_paths(value: Any, refusal: str) -> tuple[str | os.PathLike[str], ...]:
+    """Return one path or several as a tuple; InputError, which begins with ``refusal``, for anything else."""
     if isinstance(value, (str, os.PathLike)):
         return (value,)
     if isinstance(value, Sequence) and all(isinstance(each, (str, os.PathLike)) for each in value):
         return tuple(value)
-    raise InputError(f"ignore is {value!r}. Give the name of a file, or a list of names.")
+    raise InputError(f"{refusal.format(value)}. Give the name of a file, or a list of names.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.params import Normalize
-from neardup.params.checks import check_choice
+from neardup.params.checks import check_choice, check_whole
 from neardup.stages.repeats.policies import POLICIES
 from neardup.stages.repeats.surgery import SNAPS, UNIT
 
@@ -28,9 +28,7 @@ class Length:
     units: int
 
     def __post_init__(self) -> None:
-        least, value = LEAST[self.kind], self.units
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-            raise InputError(f"min_{self.kind}s is {value!r}. Give a whole number from {least} to {MOST:,}.")
+        check_whole(self.units, f"min_{self.kind}s", LEAST[self.kind], MOST)
 
     @classmethod
     def of(cls, min_bytes: Any, min_words: Any, min_chars: Any) -> Length:
@@ -80,9 +78,6 @@ class Cutting:
     def __post_init__(self) -> None:
         check_choice(self.policy, tuple(POLICIES), "policy")
         check_choice(self.snap, (*SNAPS, UNIT), "snap")
-        for name in ("min_cut", "min_left"):
-            value = getattr(self, name)
-            if value is None and name == "min_left":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InputError(f"{name} is {value!r}. Give a whole number of at least 0.")
+        check_whole(self.min_cut, "min_cut", 0)
+        if self.min_left is not None:
+            check_whole(self.min_left, "min_left", 0)

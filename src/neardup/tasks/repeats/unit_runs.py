@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.params import Shingle
-from neardup.params.checks import DEFAULT_SHINGLE, check_choice, check_threshold
+from neardup.params.checks import DEFAULT_SHINGLE, check_choice, check_threshold, check_whole
 from neardup.stages.repeats.splitting import UNITS, check_unit
 from neardup.stages.repeats.surgery import SNAPS, UNIT
 from neardup.tasks.repeats.settings import Cutting, Length, one_length
@@ -34,9 +34,9 @@ class UnitRuns:
 
     def __post_init__(self) -> None:
         check_choice(self.unit, UNITS, "unit")
-        _check_whole("span", self.units, MOST_SPAN)
+        check_whole(self.units, "span", 1, MOST_SPAN)
         if self.least is not None:
-            _check_whole(f"min_{self.kind}s", self.least, MOST_LEAST)
+            check_whole(self.least, f"min_{self.kind}s", 1, MOST_LEAST)
         if self.threshold is not None:
             check_threshold(self.threshold)
             if self.shingle.kind == "item":
@@ -96,8 +96,3 @@ def cutting_of(
     else:
         snap = check_choice("word" if snap is None else snap, SNAPS, "snap")
     return Cutting(policy, snap, length.least_bytes if min_cut is None else min_cut, min_left)
-
-
-def _check_whole(name: str, value: Any, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name} is {value!r}. Give a whole number from 1 to {most:,}.")

@@ -12,8 +12,7 @@ curve          pairs, clusters and removals at every threshold, and pairs in bin
 clusters       the clusters in order, which of them get a page, and which members and pairs are shown there
 origins        the source of each document, and pairs of sources
 originals      the texts as they were written, from a second reading of the inputs, and where they are kept
-ranking        the list of pairs, the most similar first
-people_list    the list of people, the highest share first
+ranking        the list of pairs, the most similar first, and that of people, the highest share first
 repeats        the repeated passages of the same inputs, found before the search
 pages          the pages of clusters in chunks, within the size of the report, and their list
 facts          the numbers in words

@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from neardup.inputs.folder import FilesSource
+from neardup.pages.links import file_link
 from neardup.pages.site.write import write_site
 from neardup.params import CLEANING, COPYING
 from neardup.result import Summary
-from neardup.shown import by_cause, counted, megabytes
+from neardup.shown import by_cause, counted, megabytes, shown_path
 from neardup.stages.similarities import similarity_edges
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import DEPTHS, Groups, best_of, choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, count_pairs, link_at, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits, words
-from neardup.tasks.report.files import file_links
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, best_clusters, list_clusters, make_pages
-from neardup.tasks.report.people_list import NAME, list_people
+from neardup.tasks.report.ranking import PEOPLE, list_people
 from neardup.tasks.report.repeats import ReportedPassages
 from neardup.tasks.report.report_input import ReportInput
 from neardup.tasks.report.verdicts import Verdict, verdict_data
@@ -143,7 +144,7 @@ def build(
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
-        people = [(NAME, list_people(basis, ranked))] if wanted.purpose == COPYING else []
+        people = [(PEOPLE, list_people(basis, ranked))] if wanted.purpose == COPYING else []
         listed = list_clusters(contents, pages.page, count.highest)
         repeats = [] if passages is None else passages.chunks
         found = ranked.chunks(basis, origins, contents.originals)
@@ -202,3 +203,31 @@ def _sources(origins: Origins | None, count: Count) -> dict[str, Any] | None:
         "inside": "On the diagonal are the pairs of two documents of one source.",
         "left_out": origins.left_out,
     }
+
+
+def file_links(
+    basis: ReportInput, output: str | os.PathLike[str], *, single_file: bool
+) -> Callable[[I64], dict[int, str]]:
+    """A function that gives the addresses of the files of some rows, by row: of those beside the report or below.
+
+    What else was read, such as the lines of one file, has no address, and nothing has one where names are hidden.
+    """
+    folder = os.path.dirname(os.path.abspath(output))
+
+    def links(rows: I64) -> dict[int, str]:
+        if basis.pseudonyms is not None:
+            return {}
+        names = basis.run.provenance.ids.take(rows).to_pylist()
+        wanted = dict(zip(names, rows.tolist(), strict=True))
+        found = {}
+        for source in basis.run.reader.parts:
+            for file in source.files if isinstance(source, FilesSource) else ():
+                row = wanted.get(shown_path(file.path))
+                if row is None or file.stream is not None:
+                    continue
+                link = file_link(file.path, folder, up="" if single_file else "../")
+                if link is not None:
+                    found[row] = link
+        return found
+
+    return links

@@ -197,7 +197,9 @@ def choose_clusters(
         for each, length in zip(block, np.split(lengths, cuts), strict=True):
             _need_memory(each, length, ids, collection)
             to_mark -= int(length.sum() + (len(each) - 1) * length[0])
-            size = _size_of(each, length)
+            texts = np.minimum(length, LONG)
+            distinct = int(texts[0]) + int(texts[1:][each.similarity[1:] != 1.0].sum())  # equal texts are there once
+            size = distinct + len(each) * (MEMBER_BYTES + PAIR_BYTES)
             left -= size
             if left < 0 or to_mark < 0:
                 chosen.is_cut = left >= 0
@@ -219,13 +221,6 @@ def _need_memory(shown: Shown, lengths: I64, ids: Ids, collection: Collection) -
             f"the documents {a} and {b} are too long for their passages to be found within a memory limit of "
             f"{budget.limit / 1e6:.0f} MB. Raise --memory (memory=) to about {more:.0f}MB, or leave them out."
         )
-
-
-def _size_of(shown: Shown, lengths: I64) -> int:
-    """Bytes that the page of a cluster takes, about; texts that are alike are in it once."""
-    texts = np.minimum(lengths, LONG)
-    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] != 1.0].sum())
-    return distinct + len(shown) * (MEMBER_BYTES + PAIR_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,6 @@ def _mark(job: Job, marker: Marker, spec: Spec, pairs_from: str | None, marked: 
         if (a, b) in job.found:
             place, longest = len(pairs), data["longest"][0]
             contained = max(data["a_in_b"], data["b_in_a"])
-            contained = max(data["a_in_b"], data["b_in_a"])
             shares = thousandths(data["covered"][0]), thousandths(data["covered"][1])
             marked.rows.append(
                 PairRow(job.number, place, job.rows[a], job.rows[b], similarity, contained, *shares, longest)

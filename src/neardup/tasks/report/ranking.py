@@ -19,6 +19,8 @@ from neardup.tasks.report.report_input import ReportInput
 from neardup.tasks.report.verdicts import text_hash
 from neardup.types import F64, I64
 
+PEOPLE = "people-0000"
+"""The name of the chunk with the list of people."""
 PAIRS_CHUNK = 2000
 """Pairs of a chunk."""
 FIRST_PAIRS = 10
@@ -191,3 +193,29 @@ class RankedPairs:
             "pair": whole[:, 1].tolist(),
             "snippet": [each.decode("utf-8", "surrogatepass") for each in self.snippets.get(self.numbers[first:last])],
         }
+
+
+def list_people(basis: ReportInput, ranked: RankedPairs) -> dict[str, Any]:
+    """The people who have listed pairs, by columns; a person's pairs are found in the list of pairs by the number.
+
+    O(pairs + documents).
+    """
+    people = basis.people
+    names = people.names if basis.pseudonyms is None else basis.pseudonyms.people
+    size = len(names)
+    documents = np.bincount(people.of[people.of >= 0], minlength=size)
+    pairs, highest = np.zeros(size, dtype=np.int64), np.zeros(size)
+    for rows in (ranked.whole[:, 2], ranked.whole[:, 3]):
+        mine = people.of[rows]
+        some = mine >= 0
+        np.add.at(pairs, mine[some], 1)
+        np.maximum.at(highest, mine[some], ranked.contained[some])
+    order = np.lexsort((np.arange(size), -pairs, -highest))
+    order = order[pairs[order] > 0]
+    return {
+        "number": order.tolist(),
+        "name": [names[number] for number in order.tolist()],
+        "documents": documents[order].tolist(),
+        "pairs": pairs[order].tolist(),
+        "highest": highest[order].tolist(),
+    }

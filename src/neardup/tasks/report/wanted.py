@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +12,15 @@ from neardup.params import (
     CLEANING,
     DEFAULT_CROWD,
     PURPOSES,
-    InputOptions,
     Options,
     SearchOptions,
     Spec,
     check_choice,
     parse_memory,
 )
-from neardup.tasks.compare.documents import read_document
+from neardup.params.checks import check_whole
 from neardup.tasks.grouping import GroupBy
+from neardup.tasks.repeats.selection import as_paths, read_template
 from neardup.tasks.report.origins import check_pattern
 
 DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
@@ -56,7 +55,7 @@ class Wanted(Options):
         GroupBy.parse(self.group_by)
         _check_passages(self.passages, is_hidden=self.pseudonyms is not None)
         for name in ("ignore", "verdicts"):
-            object.__setattr__(self, name, _paths(getattr(self, name)))
+            object.__setattr__(self, name, as_paths(getattr(self, name), "{!r} is no path and no list of paths"))
         for name in ("originals", "against"):  # none are typed as an empty tuple
             if getattr(self, name) == ():
                 object.__setattr__(self, name, None)
@@ -108,35 +107,19 @@ class Wanted(Options):
             return None
         if spec.shingle.kind == "item":
             raise InputError("ignore is about passages of texts, and documents are sets here. Leave --ignore out.")
-        passages: list[str] = []
-        for path in self.ignore:
-            content = read_document(path, InputOptions(), item=False).content
-            found = passages_of(content) if isinstance(content, str) else []
-            if not found:
-                raise InputError(f"{path} holds no text that could be ignored. Give a template with text, or none.")
-            passages += found
+        passages = [part for path in self.ignore for part in read_template(path, passages_of).passages]
         return Template(passages, spec.shingle, spec.normalize)
 
 
 def _check_passages(value: Any, *, is_hidden: bool) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_PASSAGE <= value <= MOST_PASSAGE:
-        raise InputError(f"passages is {value!r}. Give a whole number from {LEAST_PASSAGE} to {MOST_PASSAGE:,}.")
+    check_whole(value, "passages", LEAST_PASSAGE, MOST_PASSAGE)
     if is_hidden:
         raise InputError(
             "passages are shown with the names of their documents, and pseudonyms hide these. Leave --passages"
             " (passages=) out, or --pseudonyms (pseudonyms=)."
         )
-
-
-def _paths(value: Any) -> tuple[str | os.PathLike[str], ...]:
-    """One path or several."""
-    if isinstance(value, (str, os.PathLike)):
-        return (value,)
-    if isinstance(value, Sequence) and all(isinstance(each, (str, os.PathLike)) for each in value):
-        return tuple(value)
-    raise InputError(f"{value!r} is no path and no list of paths. Give the name of a file, or a list of names.")
 
 
 def check_size(size: int | str | None, *, single_file: bool) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from neardup.errors import InputError
 from neardup.inputs.addresses import as_path, is_remote, joined, place_of, real_place
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.formats import DOCUMENT, stored_codec, suffix_format
+from neardup.inputs.formats import DOCUMENT, bare_suffix, stored_codec, suffix_format
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, is_folder
 from neardup.outputs.atomic import check_target, is_special, output_error, output_place
 from neardup.shown import shown_path
 from neardup.tasks.rewrite.blocks import read_line_ends
@@ -90,7 +90,8 @@ def plan_copies(reader: Reader, output: str) -> OutputSet:
     Copies of the only folder among the inputs have names relative to it, and no file that is read is written over.
     ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder. Either may be at an address.
     """
-    output = _with_slash(output)
+    place = output_place(output)
+    output = f"{place}/" if is_remote(place) and output.endswith("/") else place  # the slash says that it is a folder
     parts = reader.written_parts
     datasets = [part for part in parts if isinstance(part, DatasetSource)]
     if not datasets:
@@ -143,7 +144,7 @@ def plan_outputs(
         targets = [Target(path, None) for path, _ in sources]
         return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
     root = None
-    if len(sources) == 1 and base is None and not (output.endswith(("/", os.sep)) or _is_folder(output)):
+    if len(sources) == 1 and base is None and not (output.endswith(("/", os.sep)) or is_folder(output)):
         _check_same_kind(*sources[0], output)
         paths = [_absolute(output)]
     else:
@@ -168,7 +169,7 @@ def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> O
     """
     if output == STDOUT:
         raise InputError("a folder of the library datasets cannot go to stdout. Give -o a new folder.")
-    if (_is_folder(output) if is_remote(output) else os.path.lexists(output)) and not _is_free(output):
+    if (is_folder(output) if is_remote(output) else os.path.lexists(output)) and not _is_free(output):
         raise InputError(f"{shown_path(output)} exists, and a dataset is a folder of its own. Give -o a new folder.")
     root = _absolute(output)
     targets = []
@@ -214,7 +215,11 @@ def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
     """Raise unless the targets differ from all inputs, and their folder is there."""
     root, paths = outputs.root, outputs.paths()
     if is_remote(root if root is not None else paths[0]):
-        _check_objects(root, paths, {*(target.source for target in outputs), *inputs})
+        sources = {*(target.source for target in outputs), *inputs}
+        for path in paths:
+            if path in sources:
+                raise _same(path, path)
+        check_target(joined(root, ".neardup") if root is not None else paths[0])
         return
     parent = os.path.dirname(root if root is not None else paths[0])
     if not os.path.isdir(parent):
@@ -232,14 +237,6 @@ def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
             raise output_error(shown_path(path), OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
 
 
-def _check_objects(root: str | None, paths: Sequence[str], read: Collection[str]) -> None:
-    """As ``_check_places``, of copies at addresses."""
-    for path in paths:
-        if path in read:
-            raise _same(path, path)
-    check_target(joined(root, ".neardup") if root is not None else paths[0])
-
-
 def _same(path: str, source: str) -> InputError:
     return InputError(
         f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; clean copies can be "
@@ -247,22 +244,8 @@ def _same(path: str, source: str) -> InputError:
     )
 
 
-def _with_slash(output: str) -> str:
-    """A path, or an address with two slashes; a slash at its end, which says that it is a folder, stays."""
-    place = output_place(output)
-    return f"{place}/" if is_remote(place) and output.endswith("/") else place
-
-
 def _absolute(output: str) -> str:
     return place_of(output) if is_remote(output) else os.path.abspath(output)
-
-
-def _is_folder(output: str) -> bool:
-    if not is_remote(output):
-        return os.path.isdir(output)
-    from neardup.inputs.remote import is_folder
-
-    return is_folder(place_of(output))
 
 
 def _identity(path: str) -> tuple[int, int] | str:
@@ -287,16 +270,11 @@ def _check_same_kind(source: str, format: str, output: str) -> None:
     if format == "text":
         return  # whatever a text is called, it is one
     other = suffix_format(output)
-    if _bare_suffix(output) != _bare_suffix(source) and other is not None and (other != format or format == DOCUMENT):
+    if bare_suffix(output) != bare_suffix(source) and other is not None and (other != format or format == DOCUMENT):
         raise InputError(
             f"the output {shown_path(output)} is named as {other}, and a clean copy of {shown_path(source)} is "
             f"{format} as the input is. Give it the suffix of the input, or give a folder."
         )
-
-
-def _bare_suffix(path: str) -> str:
-    name = Path(path)
-    return (name.with_suffix("") if stored_codec(path) else name).suffix.lower()
 
 
 def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> int:

@@ -134,7 +134,8 @@ def _cut_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
     """Write a text file without the records that begin on the lines ``job.removed``; all records that it has."""
     seen, buffer = _Seen(), Buffer()
     is_delimited = job.format in ("csv", "tsv")
-    feed = Feed(_doomed_records(job, head, seen) if is_delimited else _doomed_lines(job.removed))
+    lines = np.iinfo(np.int64).max, np.stack([job.removed, job.removed + 1], axis=1)
+    feed = Feed(_doomed_records(job, head, seen) if is_delimited else iter([lines]))
     with job.opened() as stream:
         ends = read_line_ends(stream, job.options.encoding, first_line=job.first_line)
         if head:
@@ -164,11 +165,6 @@ def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink, buffer: Buffer
         feed.put_back(np.array([[block.goes_on_at, spans[-1, 1]]], dtype=np.int64))
     stop = np.minimum(spans[:, 1], block.next_line)
     sink.write(buffer.without(block, spans[:, 0] - block.first_line, stop - block.first_line))
-
-
-def _doomed_lines(rows: I64) -> Iterator[Part]:
-    """Yield entries (line, line behind it) for lines that are known."""
-    yield np.iinfo(np.int64).max, np.stack([rows, rows + 1], axis=1)
 
 
 def _doomed_records(job: Rewrite, head: bool, seen: _Seen) -> Iterator[Part]:

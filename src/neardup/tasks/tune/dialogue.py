@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.tasks.tune.cells import F32, Cells
+from neardup.tasks.tune.cells import F32, Cells, product
 from neardup.tasks.tune.model import SLOPES, WRONG, Features, Mixture, is_wrong
 from neardup.tasks.tune.pool import Pool
-from neardup.tasks.tune.products import product
-from neardup.tasks.tune.standing import represented
 from neardup.types import F64, I64, Mask
 
 WORK = 800
@@ -315,3 +313,23 @@ def work_sample(stratum: I64, *, size: int, rng: np.random.Generator) -> tuple[I
     rows = [rng.choice(order[starts[s] : starts[s + 1]], int(take[s]), replace=False) for s in range(count.size)]
     stands_for = [np.full(int(take[s]), count[s] / max(1, take[s])) for s in range(count.size)]
     return np.concatenate(rows).astype(np.int64), np.concatenate(stands_for)
+
+
+def represented(stratum: I64, rows: I64, sampled: int, known: I64) -> F64:
+    """Return how many pairs of the pool each of ``rows`` stands for: first ``sampled`` drawn ones, then known others.
+
+    A pair that is known, by a label, stands for itself. The drawn pairs that are not known are an even draw from the
+    pairs of their stratum that are not known, and stand for these. ``rows`` is int64[m], indices into the pool.
+    ``stratum`` (int64[pool]) is that of each pair of the pool. Where a stratum has no drawn pair left that is not known
+    and yet pairs that nobody knows, its drawn pairs stand for all of it, as before.
+    """
+    count = np.bincount(stratum)
+    own, is_drawn, is_known = stratum[rows], np.arange(rows.size) < sampled, np.isin(rows, known)
+    drawn, still_open, told = (
+        np.bincount(own[some], minlength=count.size) for some in (is_drawn, is_drawn & ~is_known, is_known)
+    )
+    before = np.where(is_drawn, (count / np.maximum(drawn, 1))[own], 0.0)
+    since = np.where(is_known, 1.0, ((count - told) / np.maximum(still_open, 1))[own])
+    is_covered = (still_open > 0) | (count == told)
+    amount: F64 = np.where(is_covered[own], since, before)
+    return amount

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.tasks.tune.cells import product
 from neardup.tasks.tune.dialogue import SURE, Dialogue
 from neardup.tasks.tune.grid import THRESHOLDS, Setting
-from neardup.tasks.tune.products import product
 from neardup.types import F64
 
 DRAWS = 400

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.tasks.tune.cells import F32
-from neardup.tasks.tune.products import product
+from neardup.tasks.tune.cells import F32, product
 from neardup.types import F64, I64, Mask
 
 SLOPES = (12.0, 24.0, 48.0)
@@ -259,8 +258,14 @@ def fit(values: F64, mean: F64, is_duplicate: Mask, *, wrong: float = WRONG, tru
 
 
 def _precision(values: F64, odds: F64, wrong: float, trust: float) -> F64:
-    """float64[d, d]: expected curvature of the negative log posterior."""
-    precision: F64 = np.eye(values.shape[1]) + trust * values.T @ (values * _information(odds, wrong)[:, None])
+    """Return float64[d, d]: the expected curvature of the negative log posterior.
+
+    The Fisher information of an answer on the log-odds is never negative, unlike the curvature itself.
+    """
+    probability = logistic(odds)
+    heard = wrong + (1 - 2 * wrong) * probability
+    information = ((1 - 2 * wrong) * probability * (1 - probability)) ** 2 / (heard * (1 - heard))
+    precision: F64 = np.eye(values.shape[1]) + trust * values.T @ (values * information[:, None])
     return precision
 
 
@@ -268,14 +273,6 @@ def log_posterior(weights: F64, values: F64, mean: F64, sign: F64, wrong: float,
     """Logarithm of the posterior density, up to a constant."""
     right = wrong + (1 - 2 * wrong) * logistic(sign * (mean + values @ weights))
     return float(trust * np.log(right).sum() - 0.5 * weights @ weights)
-
-
-def _information(odds: F64, wrong: float) -> F64:
-    """Fisher information of an answer on the log-odds: never negative, where the curvature itself can be."""
-    probability = logistic(odds)
-    heard = wrong + (1 - 2 * wrong) * probability
-    information: F64 = ((1 - 2 * wrong) * probability * (1 - probability)) ** 2 / (heard * (1 - heard))
-    return information
 
 
 def is_wrong(probability: F64, is_duplicate: Mask, wrong: float = WRONG) -> F64:

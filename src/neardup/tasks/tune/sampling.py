@@ -191,21 +191,17 @@ def draw_texts(
     prints, own = zip(*sorted(held.texts.items(), key=lambda item: item[1][1]), strict=True) if held.texts else ((), ())
     others = [print_ for print_ in named.texts if print_ not in held.texts]
     place_of = {print_: i for i, print_ in enumerate((*prints, *others))}
+    _, copies = np.unique(np.concatenate(all_prints), return_counts=True)
     return DrawnTexts(
         Documents.from_bytes(each[2] for each in own),
         np.array([each[1] for each in own], dtype=np.int64),
         np.array([each[3][0] if each[3][0] <= DEFAULT_CROWD else 1 for each in own], dtype=np.int64),
         (held.bound + 1) / SPACE,
         row,
-        _pairs_of(np.concatenate(all_prints)),
+        # as a search lists them: those of a crowd are paired with its leader only
+        int(np.where(copies <= DEFAULT_CROWD, copies * (copies - 1) // 2, copies - 1).sum()),
         too_long,
         Documents.from_bytes(named.texts[print_][1] for print_ in others),
         np.array([named.texts[print_][0] for print_ in others], dtype=np.int64),
         {id: place_of.get(print_, -1) for id, print_ in named.prints.items()},
     )
-
-
-def _pairs_of(prints: U64) -> int:
-    """Count the pairs of equal values that a search lists: those of a crowd are paired with its leader only."""
-    _, copies = np.unique(prints, return_counts=True)
-    return int(np.where(copies <= DEFAULT_CROWD, copies * (copies - 1) // 2, copies - 1).sum())
