@@ -20,7 +20,7 @@ WORDS = (2, 4, 8)
 WIDTHS = (1, 2, 4, 8)
 """Possible widths of a field: the number of lowest bits of a slot that it holds."""
 STRANGERS = 1 / 3
-"""Fraction of the threshold at which pairs should be screened out. Documents that share half are about that similar."""
+"""The fraction of the threshold at which pairs should be screened out: documents that share a half are as similar."""
 MOST_STRANGERS = 0.01
 """If at most this share of the candidate pairs of that similarity passes, more bits are not worth their memory."""
 

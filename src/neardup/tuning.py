@@ -310,7 +310,7 @@ def candidate_threshold(threshold: float, shingle: Shingle, other: Shingle) -> f
     """Return the similarity of a pair at the threshold in the longer shingles ``other``, if its edits are independent.
 
     If two texts of one size have Jaccard similarity t, each shares c = 2 t / (1 + t) of its k-shingles with the other.
-    If each character survived an edit independently, the texts would share c**(n / k) of their runs of n characters.
+    If each character survived the edits independently, they would share c**(n / k) of their runs of n characters.
     Real edits come in clumps and spoil fewer shingles for the same similarity, so most real pairs are above the result,
     near 0.4 in ``char:5`` all but a few in a hundred (benchmarks/RESULTS.md). Rounded down to three decimals.
 

@@ -261,7 +261,7 @@ class Spec:
     crowd: int
     collapse_exact: bool = False
     exact: bool = False
-    """Whether the exact join finds the pairs: without signatures (0 slots, no bands, sketch "none"), missing none."""
+    """Whether the exact join finds all pairs, without signatures (0 slots, no bands, sketch "none")."""
     measure: str = DEFAULT_MEASURE
     """The measure of similarity. A separate join finds all pairs whose containment reaches the threshold."""
     verify: str = DEFAULT_VERIFY

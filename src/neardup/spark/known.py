@@ -178,7 +178,7 @@ def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64
 def provenance(
     job: Inputs, facts: Sequence[Facts], rows: I64, name: str, *, repeated: tuple[int, str | None] = (0, None)
 ) -> Provenance:
-    """Make the provenance of known documents, with the faults of all; ``look_up`` wrote their data as ``name``."""
+    """Make the provenance of known documents, with the faults of all splits; ``look_up`` wrote ``name`` for them."""
     has_documents = [each for each in facts if each["documents"]]
     kinds = {each["ids"] for each in has_documents}
     known = Provenance()

@@ -1,8 +1,8 @@
 """Banding: candidate pairs of signatures, and the hot buckets that are too large to pair up.
 
-Each band has its own keys, buckets and pairs. A pair is counted once, in the first band where its rows agree, and is
-dropped at once unless its signatures agree in enough slots. A bucket with more documents than the crowd limit is *hot*:
-it is returned whole, and ``engine`` compares its documents with leaders.
+Each band has its own keys, buckets and pairs. A pair counts once, in the first band in which its signatures agree, and
+is dropped at once unless they agree in enough slots. A bucket with more documents than the crowd limit is *hot*: it is
+returned whole, and ``engine`` compares its documents with leaders.
 """
 
 from __future__ import annotations

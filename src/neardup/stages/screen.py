@@ -35,7 +35,7 @@ def near_pairs(members: I64, starts: I64, screen: Screen, bits: U64 | None) -> I
     """Yield the pairs of small buckets that agree in ``screen.least`` fields, some at a time, and how many pairs met.
 
     Bucket g is ``members[starts[g] : starts[g + 1]]``, ascending, so left rows are smaller than right rows. ``bits``
-    (uint64[n, words]) belong to all rows; with None, every pair is yielded. Buckets above SMALL members are skipped.
+    (uint64[n, words]) has all rows; with None, every pair is yielded. Buckets of more than SMALL members are skipped.
     """
     known = np.empty((0, screen.words), dtype=np.uint64) if bits is None else bits
     state = np.zeros(2, dtype=np.int64)

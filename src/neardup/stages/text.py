@@ -3,7 +3,7 @@
 ASCII is already in every Unicode form, so if only a form is applied, a block of ASCII is returned unchanged, buffer and
 all. Kernels normalise a text if each of its characters can be mapped on its own, if need be after composing letters
 with the marks that follow. All other texts, and doubtful ones, go one by one to ``normalize_text``, which defines the
-result. Marks are never stripped, so that different words of any script stay different.
+result. Marks are never stripped, because that would merge different words of other scripts.
 """
 
 from __future__ import annotations

@@ -239,10 +239,10 @@ class Crowded:
 
 
 def find_crowds(census: Census, weight: I64, *, least: float, scale: float, limit: int) -> Crowded:
-    """Find leaders, texts with more than ``limit`` documents near them, greedily, the one with the most first.
+    """Find crowds greedily: texts with more than ``limit`` documents near them lead, the one with the most first.
 
-    ``weight`` (int64[m]) has the number of documents of each text. A pair is near if it agrees in ``least`` slots.
-    ``scale`` is the number of texts in the collection for each text that was searched for pairs.
+    ``weight`` (int64[m]) has the number of documents of each text. Texts are near if they agree in at least ``least``
+    slots. ``scale`` is the number of texts in the collection for each text that was searched for pairs.
     """
     near = np.flatnonzero(census.matches >= least)
     left, right = census.left[near], census.right[near]
