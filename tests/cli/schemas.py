@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from neardup.params import Bands, CandidateShingle, Normalize, Shingle, Spec
+from neardup.params import Bands, CandidateShingle, Normalize, Screen, Shingle, Spec
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
-AS_TEXT = (Shingle, Normalize, Bands, CandidateShingle)
+AS_TEXT = (Shingle, Normalize, Bands, CandidateShingle, Screen)
 """What stands in JSON as it is typed."""
 _PLAIN: dict[Any, Schema] = {
     str: {"type": "string"},

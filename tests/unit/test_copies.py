@@ -17,7 +17,7 @@ from neardup.engine.reading.collection import Collection, Rows
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
 from neardup.spool import FileTexts, MemoryColumn, MemoryTexts
-from neardup.stages.bands import KEY_BYTES
+from neardup.stages.bands import KEY_BYTES, counts_of
 from neardup.stages.sketch import fingerprints
 from neardup.tuning import make_spec
 from neardup.types import Documents
@@ -59,7 +59,9 @@ def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 
         documents = Documents.from_bytes(texts[first : first + block])
         n = len(documents)
         keys = np.zeros((spec.bands.bands, n, KEY_BYTES), np.uint8)
-        collection.append(Rows(documents, None, np.diff(documents.offsets), prints(documents), keys), None, 0.0)
+        bits = np.zeros((n, spec.screening.words), np.uint64)
+        lengths = np.diff(documents.offsets)
+        collection.append(Rows(documents, lengths, prints(documents), keys, bits, counts_of(keys)), None, 0.0)
     copies = find_copies(collection, threads=threads)
     groups = [copies.members[a:b].tolist() for a, b in zip(copies.starts[:-1], copies.starts[1:], strict=True)]
     assert [group[0] for group in groups] == copies.several.tolist() == sorted(copies.several.tolist())

@@ -25,7 +25,7 @@ from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.params import parse_memory
-from neardup.stages.bands import KEY_BYTES
+from neardup.stages.bands import KEY_BYTES, counts_of
 from neardup.types import Batch, Documents, Fault
 
 PLENTY = Budget(1 << 40, 1 << 40)
@@ -75,7 +75,8 @@ def collection_of(blobs: list[bytes], prints: list[tuple[int, int]]) -> Collecti
     hashes = np.array(prints, dtype=np.uint64).reshape(n, 2)
     counts = np.array([len(blob) for blob in blobs], dtype=np.int64)
     keys = np.zeros((spec.bands.bands, n, KEY_BYTES), dtype=np.uint8)
-    collection.append(Rows(Documents.from_bytes(blobs), None, counts, hashes, keys), None, 0.0)
+    bits = np.zeros((n, spec.screening.words), dtype=np.uint64)
+    collection.append(Rows(Documents.from_bytes(blobs), counts, hashes, keys, bits, counts_of(keys)), None, 0.0)
     return collection
 
 

@@ -274,6 +274,11 @@ class Spec:
     """The screen of candidate pairs, in JSON as LEAST/LEAST_ALONE of FIELDSxWIDTH. ``recall`` counts the pairs that it
     may lose. None: there are no bands."""
 
+    @property
+    def screening(self) -> Screen:
+        """The screen of candidate pairs; of a spec that has none, such as an older index keeps, one that all pass."""
+        return self.screen or Screen(fields=1, width=1, least=0, least_alone=0)
+
     def __repr__(self) -> str:
         found = f"slots {self.slots}, bands {self.bands}" if self.slots else "no bands"
         what = f"{self.measure} at {self.threshold:g}, shingle {self.shingle}, normalize {self.normalize}"

@@ -202,8 +202,7 @@ def weights_of(job: Job, split: int) -> I32:
 
 def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
     """Find the buckets of a partition, and write the pairs of small buckets and the members of large buckets."""
-    screen = job.spec.screen
-    assert screen is not None, "bands come with a screen"
+    screen = job.spec.screening
     given = [(job.bases[split], unpacked(blob)) for split, blob in blobs]
     hot, hot_splits = [], [split for (split, _), (_, blob) in zip(blobs, given, strict=True) if "marks" in blob]
     left: list[I64] = [np.empty(0, np.int64)]

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from neardup.arrays import numbers
 from neardup.engine.reading.again import SourceTexts
-from neardup.engine.reading.collection import Collection, check_count, words_of
+from neardup.engine.reading.collection import Collection, check_count
 from neardup.engine.reading.families import Hashers
 from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts
@@ -93,7 +93,7 @@ def collection(job: Job, space: Space, found: Arrays) -> KnownCollection:
     """Make the collection of the known documents, without their texts, from what ``looked_up`` gave."""
     spec = job.spec
     counts, lengths = MemoryColumn(np.int64), MemoryColumn(np.int64)
-    prints, bits = MemoryColumn(np.uint64, 2), MemoryColumn(np.uint64, words_of(spec))
+    prints, bits = MemoryColumn(np.uint64, 2), MemoryColumn(np.uint64, spec.screening.words)
     for name, column in zip(COLUMNS, (counts, lengths, prints, bits), strict=True):
         column.append(found[name])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engine.fit import SAMPLE, SEED
-from neardup.engine.reading.collection import normalized, sketch_rows, words_of
+from neardup.engine.reading.collection import normalized, sketch_rows
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
 from neardup.inputs.columns import ReadColumns
@@ -148,7 +148,7 @@ def gathered(found: Mapping[str, Sequence[Any]], spec: Spec) -> Arrays:
         "counts": np.empty(0, dtype=np.int64),
         "prints": np.empty((0, 2), dtype=np.uint64),
         "lengths": np.empty(0, dtype=np.int64),
-        "bits": np.empty((0, words_of(spec)), dtype=np.uint64),
+        "bits": np.empty((0, spec.screening.words), dtype=np.uint64),
         "keys": np.empty((spec.bands.bands, 0, KEY_BYTES), dtype=np.uint8),
     }
     return {

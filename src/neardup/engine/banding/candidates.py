@@ -69,8 +69,7 @@ class BandWork:
                 for part in range(parts):
                     yield band, part, counts
 
-        bits, screen, buffers = self.pending.bits, spec.screen, Buffers(np.uint64)
-        assert screen is not None, "bands come with a screen"
+        bits, screen, buffers = self.pending.bits, spec.screening, Buffers(np.uint64)
 
         def one(job: tuple[int, int, I64]) -> tuple[int, bool, BandBuckets, list[tuple[I64, I64, int]]]:
             band, part, counts = job

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
-from neardup.engine.reading.collection import Collection, words_of
+from neardup.engine.reading.collection import Collection
 from neardup.stages import bands as band_stage
 from neardup.stages import screen as screen_stage
 from neardup.stages.bands import BandBuckets
@@ -153,7 +153,7 @@ class Pending:
     def __init__(self, collection: Collection) -> None:
         """Begin empty, or with the pairs that an interrupted run recorded."""
         space, n = collection.space, len(collection)
-        budget, words = space.budget, words_of(collection.spec)
+        budget, words = space.budget, collection.spec.screening.words
         self.collection = collection
         low = WHOLE
         if collection.is_spooled and collection.bits.nbytes > budget.share(BITS_PART):
@@ -233,8 +233,7 @@ class Pending:
         left, right = self._numbers.pairs(numbers)
         asked = ~keep & ~(self.is_apart[left] & self.is_apart[right])
         is_alone = (times == 1) & ~(self.is_large[left] & self.is_large[right])
-        screen = self.collection.spec.screen
-        assert screen is not None, "without bands there is nothing to screen"
+        screen = self.collection.spec.screening
         of_left, of_right = self._numbers.blocks(numbers)
         cuts = np.flatnonzero((of_left[1:] != of_left[:-1]) | (of_right[1:] != of_right[:-1])) + 1
         for part in map(slice, [0, *cuts.tolist()], [*cuts.tolist(), numbers.size]):
@@ -253,5 +252,5 @@ class Pending:
         """Return the bits of a block. The last two blocks are still in memory."""
         if block not in self._blocks:
             bits = self.collection.bits.slice(block << self.block, (block + 1) << self.block)
-            self._blocks[block] = bits.reshape(-1, words_of(self.collection.spec))
+            self._blocks[block] = bits.reshape(-1, self.collection.spec.screening.words)
         return self._blocks[block]

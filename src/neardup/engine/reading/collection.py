@@ -189,7 +189,7 @@ class Collection:
     def drop_bits(self) -> None:
         """Free the bits if they are in memory, as soon as all candidate pairs were screened."""
         if not self.is_spooled:
-            self.bits = MemoryColumn(np.uint64, words_of(self.spec))
+            self.bits = MemoryColumn(np.uint64, self.spec.screening.words)
 
     def key_blocks(self, band: int) -> band_stage.KeyBlocks:
         """Return the keys of all rows in one band, in the form that ``stages.bands.grouped`` takes."""
@@ -204,14 +204,9 @@ def _columns(spec: Spec, space: Space) -> list[Column]:
     return [
         space.column("counts", np.int64),
         space.column("prints", np.uint64, 2),
-        space.column("bits", np.uint64, words_of(spec)),
+        space.column("bits", np.uint64, spec.screening.words),
         *(space.column(f"keys-{band:03d}", np.uint8, band_stage.KEY_BYTES) for band in range(spec.bands.bands)),
     ]
-
-
-def words_of(spec: Spec) -> int:
-    """Return the number of words of a document's bits. Without a screen it is 1, and the column stays empty."""
-    return 1 if spec.screen is None else spec.screen.words
 
 
 def content_order(collection: Collection, rows: I64) -> I64:
@@ -271,15 +266,16 @@ def sketch_rows(
     """Compute the values that a collection keeps of a batch. ``documents`` are its normalised documents."""
     n = len(documents)
     keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
-    bits = np.zeros((0 if spec.screen is None or needs_memory(spec) else n, words_of(spec)), dtype=np.uint64)
+    has_values = spec.bands.bands > 0 and not needs_memory(spec)  # otherwise none are needed, or they are made later
+    bits = np.zeros((n if has_values else 0, spec.screening.words), dtype=np.uint64)
     counts = np.empty(n, dtype=np.int64)
     short = 0
     for first in range(0, n, SKETCHED):
         some = slice(first, min(first + SKETCHED, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
-        if spec.screen is not None and not needs_memory(spec):  # otherwise there are no signatures yet, or none at all
+        if has_values:
             band_stage.put_short_keys(values, spec.bands, first, keys)
-            screen_stage.put_bits(values, spec.screen, first, bits)
+            screen_stage.put_bits(values, spec.screening, first, bits)
         short += more
     key_counts = band_stage.counts_of(keys)
     prints = sketch_stage.fingerprints(documents)
@@ -383,8 +379,7 @@ def _finish(collection: Collection, observer: Observer) -> None:
         collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
         for column, band in zip(collection.keys, band_stage.short_keys(values, spec.bands), strict=True):
             column.append(band)
-        if spec.screen is not None:
-            collection.bits.append(screen_stage.bits_of(values, spec.screen))
+        collection.bits.append(screen_stage.bits_of(values, spec.screening))
 
 
 def _keep(collection: Collection, names: RowNames, space: Space, **facts: Any) -> None:

@@ -44,9 +44,8 @@ def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
         return None
     if spec.exact:
         return np.ones(similarity.size)
-    assert spec.screen is not None, "bands come with a screen"
     grid = np.linspace(spec.threshold, 1.0, GRID)
-    losses = [(filter_loss(s, spec.slots, spec.min_matches), screen_loss(s, spec.bands, spec.screen)) for s in grid]
+    losses = [(filter_loss(s, spec.slots, spec.min_matches), screen_loss(s, spec.bands, spec.screening)) for s in grid]
     lost: F64 = np.interp(similarity, grid, np.sum(losses, axis=1))
     distinct, place = np.unique(similarity, return_inverse=True)
     curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in distinct.tolist()])

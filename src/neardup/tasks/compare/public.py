@@ -149,9 +149,8 @@ def _signed(blobs: Sequence[bytes], spec: Spec) -> tuple[float, int, bool]:
     values, _ = sketch_all(iter([lambda: batch]), replace(spec, normalize=Normalize("none")))
     keys = band_stage.keys_of(values, spec.bands)
     agreeing = int(np.count_nonzero(keys[:, 0] == keys[:, 1]))
-    assert spec.screen is not None, "bands come with a screen"
-    bits, row = screen_stage.bits_of(values, spec.screen), np.arange(2)
-    passed = screen_stage.passes(bits, row[:1], bits, row[1:], spec.screen, np.array([agreeing == 1]))
+    bits, row = screen_stage.bits_of(values, spec.screening), np.arange(2)
+    passed = screen_stage.passes(bits, row[:1], bits, row[1:], spec.screening, np.array([agreeing == 1]))
     return sketch_stage.estimate(values[0], values[1]), agreeing, agreeing > 0 and bool(passed[0])
 
 

@@ -169,8 +169,7 @@ def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
 
 def _of_spec(spec: Spec) -> Setting:
     """Return the setting of a spec."""
-    slots, bands, matches, screen = spec.slots, spec.bands, spec.min_matches, spec.screen
-    assert screen is not None, "bands come with a screen"
+    slots, bands, matches, screen = spec.slots, spec.bands, spec.min_matches, spec.screening
     recall = tuning.promised_recall(spec.banded_at, bands, slots=slots, min_matches=matches, screen=screen)
     return Setting(slots, bands, matches, screen, recall)
 
