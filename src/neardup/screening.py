@@ -24,6 +24,9 @@ STRANGERS = 1 / 3
 MOST_STRANGERS = 0.01
 """If at most this share of the candidate pairs of that similarity passes, more bits are not worth their memory."""
 
+MARGIN = 1e-9
+"""The relative difference below which two shares count as equal: far more than rounding, which differs by machine."""
+
 
 def field_chances(similarity: float, bands: Bands, fields: int, width: int) -> tuple[F64, F64]:
     """Return the probability that a pair becomes a candidate and agrees in j of its fields, for every j.
@@ -104,13 +107,14 @@ def _best(threshold: float, bands: Bands, fields: int, width: int, loss: float) 
     import numpy as np
 
     lost_alone, lost = (_below(chances) for chances in field_chances(threshold, bands, fields, width))
-    one, several = (_below(chances) for chances in field_chances(STRANGERS * threshold, bands, fields, width))
+    # the sums from the end lose no digits, however small they are: every machine makes the same choice
+    one, several = (_below(each[::-1])[::-1] for each in field_chances(STRANGERS * threshold, bands, fields, width))
     allowed = loss * (lost[-1] + lost_alone[-1])
     best, passing = Screen(fields, width, 0, 0), np.inf
     for least in range(min(fields, int(np.searchsorted(lost + lost_alone, allowed, side="right")) - 1) + 1):
         alone = min(fields, int(np.searchsorted(lost_alone, allowed - lost[least], side="right")) - 1)
-        passes = (several[-1] - several[least] + one[-1] - one[alone]) / max(one[-1] + several[-1], 1e-300)
-        if passes < passing:
+        passes = (several[least] + one[alone]) / max(one[0] + several[0], 1e-300)
+        if passes < (1 - MARGIN) * passing:
             best, passing = Screen(fields, width, least, alone), passes
     return float(passing), best
 
