@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.engine.reading import laid_texts
-from neardup.engine.reading.laid_texts import drop_texts, lay_texts, restored_texts
+from neardup.engine.reading.laid_texts import lay_texts, restored_texts
 from neardup.engine.space import Budget, Space
 from neardup.spool import MemoryTexts
 from neardup.stages.text import arranged
@@ -89,7 +89,7 @@ def test_laid_texts_come_back_in_any_order_of_blocks(
             assert texts_of(parts, some) == [BLOBS[row] for row in some]
         one_block = rows[block == block[0]].tolist()
         assert texts_of(parts, one_block) == [BLOBS[row] for row in one_block]
-        drop_texts(space)
+        space.delete("laid")
         assert space.workdir is None or space.workdir.names("laid") == []
 
 

@@ -325,9 +325,9 @@ def _write(
     *,
     annotate: bool,
 ) -> float:
-    """Write the tables and the copies; the seconds for the tables.
+    """Write the tables and the copies, and return the seconds that the tables took.
 
-    They get their names together, the tables first, so that whoever sees the copies has the reasons.
+    All files are renamed into place together, the tables first, so that the copies never appear without their reasons.
     """
     from neardup.cli.targets import write_targets
 

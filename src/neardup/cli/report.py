@@ -244,5 +244,5 @@ def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> 
     with usage_errors():
         wanted = Wanted.of({**site, **{name: list(site[name]) or None for name in ("originals", "against")}})
     check_site(output, single_file=site["single_file"])
-    mend_and_tell([output])  # behind the check that nothing else has taken its place
+    mend_and_tell([output])  # after the check, so that nothing else can be at this path
     return wanted

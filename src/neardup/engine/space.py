@@ -161,6 +161,12 @@ class Space:
         spill = None if self.path is None else self.open if is_lasting else self.scratch
         return Sorter(name, payload=payload, budget=self.budget.share(part), workdir=self.workdir, spill=spill)
 
+    def delete(self, name: str) -> None:
+        """Delete the columns whose names begin with ``name``, if there is a workdir that has any."""
+        if self.workdir is not None:
+            for each in self.workdir.names(name):
+                self.workdir.delete(each)
+
     def need(self, size: float, what: str) -> None:
         """Raise unless the disk of the workdir has room for ``size`` bytes."""
         if self.path is None:

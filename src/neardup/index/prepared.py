@@ -153,7 +153,7 @@ class Sketcher:
         return self.prepare(documents, names)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
-        """Normalised documents, their band keys with a row to spare, and which are EMPTY or SHORT."""
+        """Return normalised documents, their band keys with a spare row, and marks for EMPTY and SHORT documents."""
         normal = self.normalized(documents)
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)

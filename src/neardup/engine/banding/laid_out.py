@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.cutting import cut
-from neardup.engine.banding.pending import Pending
+from neardup.engine.banding.pending import WHOLE, Pending
 from neardup.engine.check import pairs_at_once
 from neardup.engine.pairing import Pairing
-from neardup.engine.reading.laid_texts import drop_texts, lay_texts, restored_texts
+from neardup.engine.reading.laid_texts import ROWS, lay_texts, restored_texts
 from neardup.spool import Parts
 from neardup.stages.cluster import Components
+from neardup.stages.numbering import PairNumbers
 from neardup.types import I32, I64
 
 BLOCK_PART = 0.15
@@ -43,6 +43,7 @@ class LaidOut:
         self.parts: Parts = self._collection.texts.parts
         """A function that yields the texts of documents that have a pair; see ``Texts.parts``."""
         self._rows = pairs_at_once(space)
+        self._numbers = PairNumbers(len(self._collection), WHOLE)
         self._few: list[tuple[I64, I64]] = []
         self._layout = None
         # a resumed run that has passed some pairs keeps their order, even if fewer pairs fit into memory now
@@ -74,7 +75,7 @@ class LaidOut:
         self._pending.drop()
         if self._layout is not None:
             self._layout.drop()
-            drop_texts(self._collection.space)
+            self._collection.space.delete("laid")  # the texts and their columns
 
     def _passing(self) -> Iterator[tuple[I64, I64]]:
         for left, right in self._pending.passing(self._rows):
@@ -89,13 +90,12 @@ class LaidOut:
             return
         for _, payload in self._layout.merged(self._rows, unique=False):
             assert payload is not None
-            left, right = np.divmod(payload, np.uint64(max(1, len(self._collection))))
-            yield left.astype(np.int64), right.astype(np.int64)
+            yield self._numbers.pairs(payload)
 
     def _lay_out(self) -> None:
         assert self._layout is not None, "few pairs are not laid out"
-        space, n = self._collection.space, len(self._collection)
-        pairs, components = space.column("passing", np.int32, 2), Components(n)
+        space = self._collection.space
+        pairs, components = space.column("passing", np.int32, 2), Components(len(self._collection))
         for left, right in self._passing():
             pairs.append(np.column_stack((left, right)).astype(np.int32))
             components.join(left, right)
@@ -106,9 +106,8 @@ class LaidOut:
         for _, some in pairs.scan(self._rows):
             left, right = some.T
             key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
-            self._layout.add(key, left.astype(np.uint64) * np.uint64(n) + right.astype(np.uint64))
-        if space.workdir is not None and "passing" in space.workdir.names():
-            space.workdir.delete("passing")
+            self._layout.add(key, self._numbers.of(left, right))
+        space.delete("passing")
         self.parts = lay_texts(self._collection, rows, block[rows], threads=self._threads)
         if space.is_lasting:
             self._layout.flush()
@@ -119,17 +118,16 @@ class LaidOut:
 
         Returns the block of every row of the collection (int32[n]) and the number of blocks.
         """
-        n, counts = len(self._collection), self._collection.counts
+        block = np.zeros(len(self._collection), dtype=np.int32)
+        if not rows.size:
+            return block, 1
         order = np.argsort(label, kind="stable")
-        first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0)) if rows.size else rows
-        cost = np.empty(rows.size, dtype=np.int64)
-        for some in cut(np.ones(rows.size, np.int32), 1 << 20):
-            cost[some] = counts.take(rows[some])
+        first = np.flatnonzero(np.append(True, np.diff(label[order]) != 0))
+        cost = np.concatenate([self._collection.counts.take(rows[i : i + ROWS]) for i in range(0, rows.size, ROWS)])
         size = max(1, self._collection.space.budget.share(BLOCK_PART) // (SHINGLE_BYTES * self._threads))
         before = np.cumsum(cost[order]) - cost[order]
-        whole = np.add.reduceat(cost[order], first) <= size if rows.size else first.astype(np.bool_)
+        whole = np.add.reduceat(cost[order], first) <= size
         sizes = np.diff(np.append(first, rows.size))
         place = np.where(np.repeat(whole, sizes), np.repeat(before[first], sizes), before) // size
-        block = np.zeros(n, dtype=np.int32)
         block[rows[order]] = place.astype(np.int32)
-        return block, int(place.max(initial=0)) + 1
+        return block, int(place.max()) + 1

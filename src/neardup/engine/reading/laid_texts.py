@@ -20,7 +20,7 @@ MEMORY_PART = 0.15
 BATCH_PART = 0.05
 """The share that a batch of texts may take before it is sorted by block and written to a file."""
 ROWS = 1 << 20
-"""The number of rows whose lengths are looked up at a time."""
+"""The number of rows that are looked up in columns at a time."""
 
 
 class LaidTexts:
@@ -55,8 +55,13 @@ def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) ->
     texts, space = collection.texts, collection.space
     if texts.is_at_hand or space.path is None:
         return texts.parts
-    sizes = (texts.lengths(rows[i : i + ROWS]) for i in range(0, rows.size, ROWS))
-    total = sum(int(size.sum()) for size in sizes)
+    pieces: list[I64] = []
+    total = 0
+    for i in range(0, rows.size, ROWS):
+        some = rows[i : i + ROWS]
+        sizes = texts.lengths(some)
+        total += int(sizes.sum())
+        pieces += [some[part] for part in cut(sizes, PIECE_BYTES)]
     fits = space.workdir is None and total <= space.budget.share(MEMORY_PART)
     if fits:
         block = np.zeros_like(block)
@@ -69,13 +74,8 @@ def lay_texts(collection: Collection, rows: I64, block: I32, *, threads: int) ->
     def read(part: I64) -> list[Documents]:
         return [chosen(documents, local) for documents, local, _ in texts.parts(part)]
 
-    def pieces() -> Iterator[I64]:
-        for i in range(0, rows.size, ROWS):
-            some = rows[i : i + ROWS]
-            yield from (some[part] for part in cut(texts.lengths(some), PIECE_BYTES))
-
     held: list[Documents] = []
-    for found in in_order(read, pieces(), threads=threads):
+    for found in in_order(read, pieces, threads=threads):
         held += found
         if sum(documents.nbytes for documents in held) >= batch:
             _lay(laid, held, block, places)
@@ -105,10 +105,3 @@ def _lay(laid: Texts, held: list[Documents], block: I32, places: Column) -> None
 
 def _columns(space: Space) -> tuple[Column, Column]:
     return space.column("laid-rows", np.int64), space.column("laid-places", np.int32)
-
-
-def drop_texts(space: Space) -> None:
-    """Delete the files that ``lay_texts`` wrote, if any."""
-    if space.workdir is not None:
-        for name in space.workdir.names("laid"):
-            space.workdir.delete(name)

@@ -16,7 +16,7 @@ from neardup.engine.reading.families import Hashers, read_slots, sketch_batch
 from neardup.engine.threads import in_order
 from neardup.params import Spec
 from neardup.stages.text import chosen
-from neardup.types import I64, U32, Documents, Mask
+from neardup.types import I64, U32, Documents
 
 
 class Signatures:
@@ -43,7 +43,10 @@ class Signatures:
 
     def hold(self, rows: I64, *, threads: int, most: int) -> None:
         """Make and hold the signatures of sorted ``rows``, if they take at most ``most`` bytes."""
-        some = rows[self._unknown(rows)]
+        unknown = np.ones(rows.size, dtype=np.bool_)
+        for _, at, _ in self._found(rows):
+            unknown[at] = False
+        some = rows[unknown]
         if some.size == 0 or some.size * 4 * self._slots > most:
             return
         values = np.empty((some.size, self._slots), dtype=np.uint32)
@@ -58,23 +61,17 @@ class Signatures:
             distinct, place = np.unique(rows, return_inverse=True)
             values: U32 = self.take(distinct)[place]
             return values
-        values = np.empty((rows.size, self._slots), dtype=np.uint32)
+        values, unknown = np.empty((rows.size, self._slots), dtype=np.uint32), np.ones(rows.size, dtype=np.bool_)
         for held, at, place in self._found(rows):
+            unknown[at] = False
             if at.size == rows.size:
                 np.take(held, place, axis=0, out=values, mode="clip")  # mode "raise" would make another copy
             else:
                 values[at] = held[place]
-        at = np.flatnonzero(self._unknown(rows))
+        at = np.flatnonzero(unknown)
         for documents, local, part in self._texts.parts(rows[at]):
             values[at[part]] = self._make(documents, local)
         return values
-
-    def _unknown(self, rows: I64) -> Mask:
-        """Return which of the sorted ``rows`` have no signature held, bool[m]."""
-        unknown = np.ones(rows.size, dtype=np.bool_)
-        for _, at, _ in self._found(rows):
-            unknown[at] = False
-        return unknown
 
     def _found(self, rows: I64) -> Iterator[tuple[U32, I64, I64]]:
         """Yield (signatures, indices in ``rows``, indices in the store) for each store with some of the sorted rows."""

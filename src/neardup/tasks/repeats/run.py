@@ -299,13 +299,13 @@ class PassageRun:
         return cutting.min_left is None and cutting.policy == "none" and not self.selection.is_across
 
     def summary(self) -> PassageSummary:
-        """What was read and found."""
+        """Summarise the search of this run."""
         return self.summary_of(self.find(), self.segments(), self.groups, bad=self.provenance.bad)
 
     def summary_of(
         self, repeats: Repeats, segments: Iterable[Segments], groups: Groups | None, *, bad: int = 0
     ) -> PassageSummary:
-        """What was read and found in a search with the settings of the run."""
+        """Summarise a search with the settings of this run."""
         return summarize(
             repeats,
             segments,
