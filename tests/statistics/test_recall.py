@@ -93,7 +93,7 @@ def test_one_permutation_hashing_keeps_the_promise(threshold, size):
     check_promise(share, promised)
 
 
-@pytest.mark.parametrize("slots", [64, 128, 200, 256, 512])
+@pytest.mark.parametrize("slots", [40, 64, 128, 200, 256, 512])
 @pytest.mark.parametrize("recall", [0.9, 0.99, 0.999])
 def test_the_promise_holds_for_every_number_of_slots(slots, recall):
     share, promised = found_share(

@@ -54,7 +54,7 @@ class Kind:
 def kind_of(texts: Sequence[str], half: int | None = None) -> Kind:
     """The kind of some texts; beginnings will do. ``half``: the median of the characters of whole texts, if other."""
     if half is None:
-        half = int(np.median([len(text) for text in texts] or [0]))
+        half = half_of(texts)
     if not texts:
         return Kind("articles", "there is no text that says anything")
     has_no_spaces, has_marks = look(texts)
@@ -68,6 +68,11 @@ def kind_of(texts: Sequence[str], half: int | None = None) -> Kind:
         reason = f"the texts are short, half of them of {half:,} characters at most, and so are its shingles"
         return Kind("articles", reason)
     return Kind("articles", f"the texts are prose, half of them of {half:,} characters or more")
+
+
+def half_of(texts: Sequence[str]) -> int:
+    """Return the median number of characters, which half of the texts do not exceed."""
+    return int(np.median([len(text) for text in texts] or [0]))
 
 
 def quote_others(texts: Sequence[str]) -> bool:

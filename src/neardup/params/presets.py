@@ -34,13 +34,18 @@ T = TypeVar("T")
 _PUNCT = "casefold,punct,space"
 _STRIPPED = "nfkc,casefold,punct,strip"
 
-# For which texts, and what it stands for. Whatever is a parameter of ``find`` may stand in a row: the functions and
-# commands take those that they have. Thresholds of 0.4 and less have twice the usual slots: bands of more rows keep the
-# promise with a tenth of the candidates, of which there would be a sixth of all pairs.
+# The texts that each preset is for, and its options. A row may set any parameter of ``find``; each function and command
+# uses the ones that it has. Thresholds of 0.4 and less have twice the usual slots: bands of more rows keep the promise
+# with a tenth of the candidates, which would otherwise be a sixth of all pairs. Short texts have a third of the slots:
+# unrelated ones share few shingles, so bands of fewer rows cost hardly any candidates and sketching costs less.
 _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "copies": (
         "articles and other texts of a paragraph or more: only copies with small changes",
         {"shingle": "char:9", "normalize": "nfc", "threshold": 0.8},
+    ),
+    "short": (
+        "reviews, verses, messages of a sentence or two: only copies with small changes, in less time",
+        {"shingle": "char:9", "normalize": "nfc", "threshold": 0.8, "slots": 40},
     ),
     "articles": (
         "articles, abstracts, chapters: all versions of one text",

@@ -19,8 +19,8 @@ from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tuning import LEAST_ROWS
 
-SLOTS = (64, 128, 256, 512)
-"""The numbers of slots that a plan compares, besides the one that was asked for."""
+SLOTS = (40, 64, 128, 256, 512)
+"""The numbers of slots that a plan compares, besides the one that was asked for. The fewest suit short texts."""
 TIE = 1.03
 """The factor within which the times of two settings are taken as equal."""
 

@@ -69,7 +69,7 @@ def plan(
     Args:
         inputs: as for ``find``, or None.
         preset, threshold, recall: as for ``find``.
-        slots: only settings of so many slots; 64, 128, 256 and 512 when None.
+        slots: compare only settings with this number of slots; if None, 40, 64, 128, 256 and 512.
         bands: the plan is for these bands, whatever they promise.
         candidates_by: as for ``find``; the recall of a setting is then that of pairs at the threshold of these.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.engine.kind import look
+from neardup.engine.kind import SHORT, look
 from neardup.params import PRESETS, Normalize, Shingle, preset_options
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -63,17 +63,22 @@ def unsegmented_settings() -> tuple[Setting, ...]:
     return tuple(Setting(shingle, normalize) for normalize in (*_PLAIN, _STRIPPED) for shingle in _UNSEGMENTED)
 
 
-def preset_of(setting: Setting, threshold: float) -> str | None:
-    """The preset that stands for just this, if one does.
+def preset_of(setting: Setting, threshold: float, *, half: int) -> str | None:
+    """Return the preset with this setting and threshold, or None if there is none.
 
-    >>> preset_of(Setting("word:1", "casefold,space"), 0.5)
+    Two presets find the same copies. The one for short texts is chosen if ``half``, the median number of characters, is
+    at most SHORT.
+
+    >>> preset_of(Setting("word:1", "casefold,space"), 0.5, half=80)
     'records'
+    >>> [preset_of(Setting("char:9", "nfc"), 0.8, half=half) for half in (80, 800)]
+    ['short', 'copies']
     """
     for name in PRESETS:
         own = preset_options(name)
         same = Shingle.parse(own["shingle"]) == Shingle.parse(setting.shingle)
         if same and own["threshold"] == threshold and _parsed(own["normalize"]) == _parsed(setting.normalize):
-            return name
+            return "short" if name == "copies" and half <= SHORT else name
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.engine.kind import kind_of
+from neardup.engine.kind import half_of, kind_of
 from neardup.params import preset_options
 from neardup.tasks.tune.grid import Setting
 from neardup.tasks.tune.pool import Pool
@@ -50,7 +50,7 @@ class Proposal:
 
 def propose(texts: Sequence[str], pool: Pool) -> Proposal:
     """The preset for some texts and the pairs among them; ``texts`` need be beginnings only."""
-    half = int(np.median([len(text) for text in texts] or [0]))
+    half = half_of(texts)
     kind = kind_of([text[:BEGINNING] for text in texts[:LOOKED_AT]], half)
     own = preset_options(kind.preset)
     threshold, column = own["threshold"], _column(pool, own["shingle"], own["normalize"])

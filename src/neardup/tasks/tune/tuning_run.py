@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import strings
+from neardup.engine.kind import half_of
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
 from neardup.inputs.names import Provenance
@@ -120,9 +121,10 @@ class TuningRun:
         choice = choose(dialogue, {} if at is None else {"default": at})
         own = choice.expected
         above, below = self._examples(choice.cell)
+        preset = preset_of(own.setting, own.threshold, half=half_of(list(map(drawn.text, range(len(drawn.documents))))))
         return Tuned(
-            options=own.setting.arguments(own.threshold),
-            preset=preset_of(own.setting, own.threshold),
+            options=preset_options(preset) if preset == "short" else own.setting.arguments(own.threshold),
+            preset=preset,
             expected=own,
             default=choice.beside.get("default"),
             is_separating=choice.is_separating,
