@@ -1,7 +1,7 @@
-"""What kind of texts a collection has, and the preset for that: by script, marks of code, quoted lines and length.
+"""Recognise the kind of texts in a collection by script, marks of code, quoted lines and length, and name its preset.
 
-Both the hints of a search (``fit``) and the preset that ``neardup tune`` proposes without an answer are made of this.
-What a search has to do with it, and how similar the texts are, is not known here.
+The hints of a search (``fit``) and the preset that ``neardup tune`` proposes without answers both use this. The module
+knows nothing of the search or of the similarities.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ _UNSEGMENTED = np.array(
     ],
     dtype=np.uint32,
 )
-"""Boundaries of scripts without spaces between words: inside when an odd number of them is at or below."""
+"""Boundaries of scripts without spaces between words. A code point is inside if an odd number is at or below."""
 UNSEGMENTED_SHARE = 0.5
-"""Of what is no white space in a text, from which it is in such a script."""
+"""The share of a text, without white space, from which the text counts as written in one of these scripts."""
 _MARKS = np.frombuffer("{}[]();=<>_".encode("utf-32-le"), dtype=np.uint32)
 MARKS_SHARE = 0.035
-"""The same of the marks of source code: the median is 0.05 to 0.09 in Python and C, and at most 0.016 in prose,
-abstracts with formulas, and messages."""
+"""The share of marks of source code from which a text counts as code. The median is 0.05 to 0.09 in Python and C, and
+at most 0.016 in prose, abstracts with formulas, and messages."""
 _INDENTED = re.compile(r"^(?:\t| {2,})\S", re.MULTILINE)
 _QUOTED = re.compile(r"^\s*[>|]", re.MULTILINE)
 QUOTING = 0.2
-"""Share of the texts with quoted lines from which they are messages."""
+"""The share of texts with quoted lines from which the texts count as messages."""
 SHORT = 300
-"""Characters of half the texts up to which they are short."""
+"""The largest median number of characters of short texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What kind of texts some are."""
+    """A kind of text."""
 
     preset: str
     """The preset for such texts."""
     reason: str
-    """How it is known."""
+    """The reason for the choice."""
 
 
 def kind_of(texts: Sequence[str], half: int | None = None) -> Kind:
-    """The kind of some texts; beginnings will do. ``half``: the median of the characters of whole texts, if other."""
+    """Recognise the kind of some texts, or of their beginnings if ``half`` is the median length of the whole texts."""
     if half is None:
         half = half_of(texts)
     if not texts:
@@ -76,12 +76,12 @@ def half_of(texts: Sequence[str]) -> int:
 
 
 def quote_others(texts: Sequence[str]) -> bool:
-    """Whether many texts have quoted lines, as messages do."""
+    """Return whether many texts have quoted lines, as messages do."""
     return sum(_QUOTED.search(text) is not None for text in texts) > QUOTING * len(texts)
 
 
 def look(texts: Sequence[str]) -> tuple[bool, bool]:
-    """Whether most texts are in scripts without spaces between words, and whether most have the marks of code."""
+    """Return whether most texts are in scripts without spaces between words, and whether most look like code."""
     points = np.frombuffer("".join(f"{text}\n" for text in texts).encode("utf-32-le"), dtype=np.uint32)
     starts = starts_of(np.array([len(text) + 1 for text in texts], dtype=np.int64))[:-1]
     solid = np.maximum(np.add.reduceat(points > 0x20, starts, dtype=np.int64), 1)
@@ -92,6 +92,6 @@ def look(texts: Sequence[str]) -> tuple[bool, bool]:
 
 
 def _are_most(facts: Iterable[Any]) -> bool:
-    """Whether more than half of them hold."""
+    """Return whether more than half of the facts are true."""
     told = list(facts)
     return sum(map(bool, told)) > len(told) / 2

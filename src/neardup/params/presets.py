@@ -1,7 +1,7 @@
-"""Presets: settings for kinds of text under one name, and how they are put to use beside what else was given.
+"""Presets: named settings for kinds of text, and the rules for combining a preset with other options.
 
-The values are those of docs/howto/settings.md, which has the measurements. A preset is nothing but other defaults: what
-is given by hand wins, and the spec of a run is the one that the same options by hand would make.
+docs/howto/settings.md has the measurements behind the values. A preset only changes defaults: options given by hand
+win, and a run has the same spec as a run with the same options given by hand.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
 PRESETS = tuple(_TABLE)
 """Names of the presets."""
 
-# What known pipelines did with repeated lines and sentences. Sources, and where we differ: docs/howto/passages.md.
+# The treatment of repeated lines and sentences in known pipelines. docs/howto/passages.md has the sources and our
+# deviations.
 _PIPELINES: dict[str, tuple[str, dict[str, Any]]] = {
     "c4": (
         "as the paper on C4 has it: all but one of any span of three sentences goes",
@@ -99,44 +100,44 @@ PIPELINES = tuple(_PIPELINES)
 """Names of the presets of ``neardup passages``."""
 _SHORT = {"threshold": "-t"}
 _PLAIN = ("shingle", "normalize", "threshold")
-"""Options that every preset has: in a help text their values tell which they are."""
+"""The options that every preset has. Help texts print their values without the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset as it was put to use."""
+    """A preset and its effect on one call."""
 
     name: str
-    """As it is typed."""
+    """The name, as the user types it."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What it set, by name of option."""
+    """The options that the preset set, by name."""
     given: Mapping[str, Any] = field(default_factory=dict)
-    """Options that it would have set, and that were given beside it: these won."""
+    """The options of the preset that the user gave as well. The user's values won."""
 
     def __str__(self) -> str:
-        """The preset as it is typed, and what it stands for: ``--for essays = --shingle word:3 …``."""
+        """Return the preset and its options as the user would type them: ``--for essays = --shingle word:3 …``."""
         beside = f"; given with it: {as_options(self.given)}" if self.given else ""
         option = "--preset" if self.name in PIPELINES else "--for"
         return f"{option} {self.name} = {as_options(self.options) or 'nothing'}{beside}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The preset as plain JSON values."""
+        """Return the preset as plain JSON values."""
         plain = {"options": self.options, "given": self.given}
         return {"name": self.name, **{key: _plain(values) for key, values in plain.items()}}
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of options as JSON has them: what is more than a number or a word as it is typed."""
+    """Return option values for JSON: strings and numbers as they are, other values as the user would type them."""
     return {name: value if isinstance(value, (str, int, float)) else str(value) for name, value in values.items()}
 
 
 def check_preset(name: str, option: str = "preset", names: Sequence[str] = PRESETS) -> str:
-    """Return the name of a preset, else raise InputError that names the option and lists those that there are."""
+    """Return the name of a preset, or raise InputError with the option and the known names."""
     return check_choice(name, names, option)
 
 
 def preset_options(name: str) -> dict[str, Any]:
-    """The options that a preset stands for, by name.
+    """Return the options of a preset, by name.
 
     >>> preset_options("records")
     {'shingle': 'word:1', 'normalize': 'casefold,space', 'threshold': 0.5}
@@ -145,12 +146,12 @@ def preset_options(name: str) -> dict[str, Any]:
 
 
 def about_preset(name: str) -> str:
-    """For which texts a preset is."""
+    """Describe the texts that a preset is for."""
     return _TABLE[name][0]
 
 
 def as_options(values: Mapping[str, Any]) -> str:
-    """Options as they are typed.
+    """Return options as the user would type them.
 
     >>> as_options({"shingle": "word:1", "threshold": 0.5})
     '--shingle word:1 -t 0.5'
@@ -164,12 +165,12 @@ def _typed(name: str, value: Any) -> str:
 
 
 def presets_help() -> str:
-    """What every preset stands for, in one paragraph: the shingle, the normalisation, the threshold, and the rest."""
+    """Describe every preset in one paragraph: the shingle, the normalisation, the threshold, and other options."""
     return ", ".join(f"{name} ({_in_short(options)})" for name, (_, options) in _TABLE.items())
 
 
 def pipelines_help() -> str:
-    """What every preset of ``neardup passages`` stands for, in one paragraph."""
+    """Describe every preset of ``neardup passages`` in one paragraph."""
     return ", ".join(f"{name} ({as_options(options)})" for name, (_, options) in _PIPELINES.items())
 
 
@@ -179,14 +180,14 @@ def _in_short(options: Mapping[str, Any]) -> str:
 
 
 def resolve(values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    """Named options with the preset among them, ``values["preset"]``, put to use.
+    """Apply the preset ``values["preset"]`` to the options in ``values``.
 
-    The preset becomes the value of each option among ``values`` that it has and that is not among ``given``, the names
-    of those that were given by hand, be it with their default. Its name becomes a ``Preset``, which tells what it
-    did. Where there is no preset, or one that was put to use before, the values are as they were.
+    Each option takes the value of the preset if the preset has one and if the option is not in ``given``, the names of
+    the options that the user gave, even with their defaults. The name of the preset becomes a ``Preset``, which records
+    the effect. If there is no preset, or if it was applied before, the values are returned unchanged.
 
     Raises:
-        InputError: no such preset.
+        InputError: there is no such preset.
 
     >>> seen = resolve({"preset": "records", "shingle": "char:9", "threshold": 0.8, "link": "star"}, {"threshold"})
     >>> seen["shingle"], seen["threshold"], seen["link"]
@@ -207,17 +208,17 @@ def resolve(values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
 
 
 def _has_bands(values: Mapping[str, Any]) -> bool:
-    """Whether these are options of a search that chooses its bands, so that slots of a preset have a use."""
+    """Return whether these options leave the bands open, so that the slots of a preset have an effect."""
     by_hand = values.get("bands") is not None or values.get("candidates_by") is not None
-    is_across = bool(values.get("against")) and "purpose" not in values  # a report bands earlier documents with all
+    is_across = bool(values.get("against")) and "purpose" not in values  # a report bands earlier documents too
     by_join = values.get("exact") is True or values.get("measure") == CONTAINMENT or is_across
     return "recall" in values and not by_hand and not by_join
 
 
 def with_preset(function: Callable[P, T]) -> Callable[P, T]:
-    """Let ``preset`` among the arguments of a function be the defaults of those that are left out of a call.
+    """Make ``preset``, an argument of a function, provide the defaults of the arguments that a call omits.
 
-    The signature stays as it is written; only a call tells what was given and what is the default.
+    The signature stays unchanged, because only a call shows which arguments the user gave.
     """
 
     @wraps(function)

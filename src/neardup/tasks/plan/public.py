@@ -1,4 +1,4 @@
-"""A plan: the cheapest setting for a collection, and what a run over it will cost."""
+"""Plan a run: choose the cheapest setting for a collection and predict the cost."""
 
 from __future__ import annotations
 
@@ -62,26 +62,26 @@ def plan(
 ) -> Plan:
     """Choose slots and bands, and predict candidates, memory, disk and time before a run.
 
-    With inputs, everything is read once and a sample of the texts is compared; the setting chosen is the one that is
-    predicted to be fastest among those that find a pair at the threshold with ``recall`` at least. Without inputs the
-    plan has the setting of ``find``, and what the rules of the literature would take.
+    With inputs, everything is read once and a sample of the texts is compared. The plan then chooses the setting with
+    the shortest predicted time that finds a pair at the threshold with a probability of at least ``recall``. Without
+    inputs, the plan shows the setting of ``find`` and the settings that the rules of the literature choose.
 
     Args:
         inputs: as for ``find``, or None.
         preset, threshold, recall: as for ``find``.
         slots: compare only settings with this number of slots; if None, 40, 64, 128, 256 and 512.
-        bands: the plan is for these bands, whatever they promise.
-        candidates_by: as for ``find``; the recall of a setting is then that of pairs at the threshold of these.
-        rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
+        bands: plan for these bands, whatever recall they promise.
+        candidates_by: as for ``find``; the recall of a setting is then for pairs at the threshold of these shingles.
+        rule: plan for the bands that a rule chooses: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
         weights: weights of the areas of false positives and false negatives, for the rule ``area``.
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory: limit of the run that is planned, and of the plan itself.
+        memory: the limit of the planned run, and of the plan itself.
         observer, progress: as for ``find``.
 
     Returns:
-        Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the
-        exact join), ``hints`` (what does not fit) and ``arguments`` (for ``find`` and ``dedup``).
+        Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (figures of the texts), ``exact``
+        (the exact join), ``hints`` (settings that do not fit) and ``arguments`` (for ``find`` and ``dedup``).
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.

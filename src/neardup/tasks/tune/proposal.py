@@ -1,8 +1,8 @@
-"""A preset from the texts alone, without a single answer: which, why, and how sure it is.
+"""Propose a preset from the texts alone, without any answers, with a reason and a degree of certainty.
 
-The kind of text decides (``engine.kind``, which the hints of searches are made of too), and the shape of the
-similarities says how sure that is: where few pairs lie near the threshold and many above it, moving it would change
-little.
+The kind of text decides (``engine.kind``, which also gives the hints of searches). The distribution of similarities
+says how certain the proposal is: if few pairs are near the threshold and many above it, moving the threshold would
+change little.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from neardup.tasks.tune.grid import Setting
 from neardup.tasks.tune.pool import Pool
 
 LOOKED_AT, BEGINNING = 500, 1000
-"""Texts, and characters of each, that tell the kind."""
+"""The number of texts, and of characters of each, that decide the kind."""
 BESIDE = 0.1
-"""About the threshold: pairs so near to it are in doubt."""
+"""The distance from the threshold within which a pair is in doubt."""
 DOUBTFUL = 0.5
-"""Pairs in doubt for each one surely above, from which nothing is sure."""
+"""The number of doubtful pairs for each pair above the threshold from which a proposal is uncertain."""
 FEWEST = 5
-"""Pairs above the threshold below which the shape says nothing."""
+"""The fewest pairs above the threshold for which the distribution says anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A preset for a collection."""
+    """A proposed preset for a collection."""
 
     preset: str
     reason: str
-    """What of the texts speaks for it."""
+    """The property of the texts that supports the preset."""
     is_sure: bool
     doubt: str
-    """Why it is not sure; empty if it is."""
+    """The reason for uncertainty; empty if the proposal is certain."""
     above: float
-    """Pairs clearly above its threshold, about."""
+    """The approximate number of pairs clearly above the threshold."""
     near: float
-    """Pairs near it, which may be duplicates or not."""
+    """The approximate number of pairs near the threshold, which may or may not be duplicates."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return the proposal as plain JSON values."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def propose(texts: Sequence[str], pool: Pool) -> Proposal:
-    """The preset for some texts and the pairs among them; ``texts`` need be beginnings only."""
+    """Propose a preset for some texts and the pairs among them. The beginnings of the texts are enough."""
     half = half_of(texts)
     kind = kind_of([text[:BEGINNING] for text in texts[:LOOKED_AT]], half)
     own = preset_options(kind.preset)
@@ -68,7 +68,7 @@ def propose(texts: Sequence[str], pool: Pool) -> Proposal:
 
 
 def _column(pool: Pool, shingle: str, normalize: str) -> int:
-    """The setting of the pool that is most like a preset's: the same shingle, and its normalisation if it is there."""
+    """Return the column of the setting with the same shingle, and if possible the same normalisation, as the preset."""
     same = [k for k, each in enumerate(pool.settings) if each.shingle == shingle]
     wanted = Setting(shingle, normalize)
     return pool.settings.index(wanted) if wanted in pool.settings else same[0]

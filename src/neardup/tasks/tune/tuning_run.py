@@ -30,14 +30,14 @@ from neardup.tasks.tune.sampling import DrawnTexts, draw_texts
 from neardup.types import I64
 
 EXAMPLES = 3
-"""On each side of the threshold."""
+"""The number of example pairs on each side of the threshold."""
 DEFAULT = "copies"
-"""The preset that has the settings that are the default."""
+"""The preset with the default settings."""
 
 
 @dataclass(slots=True)
 class TuningRun:
-    """Texts, their ids, and the dialogue about their pairs."""
+    """The drawn texts, their ids, and the dialogue about their pairs."""
 
     drawn: DrawnTexts
     ids: list[str | int]
@@ -45,7 +45,7 @@ class TuningRun:
     proposal: Proposal
     budget: int
     names: Provenance
-    """Ids of all documents, and what was left out of the inputs."""
+    """The ids of all documents, and the parts of the inputs that were not read."""
 
     @classmethod
     def of(
@@ -58,7 +58,7 @@ class TuningRun:
         observer: Observer,
         told: Collection[Key] = (),
     ) -> TuningRun:
-        """Read everything, draw texts, and find the pairs among them; ``told``: pairs of which answers are there."""
+        """Read everything, draw texts, and find the pairs among them. ``told`` has the pairs that have an answer."""
         room, names = Budget.of(run.memory_limit), Provenance()
         limit_records(reader, room, run.workers)
         threads = room.threads(run.workers)
@@ -85,7 +85,7 @@ class TuningRun:
         return cls(drawn, ids, Dialogue(pool, seed), proposal, budget, names)
 
     def question(self) -> AskedPair | None:
-        """The pair to ask about now; None when there is nothing more to ask."""
+        """Return the next pair to ask about, or None if no further question is worthwhile."""
         dialogue = self.dialogue
         if dialogue.asked >= self.budget or dialogue.is_sure:
             return None
@@ -97,7 +97,7 @@ class TuningRun:
         return AskedPair(self.ids[a], self.ids[b], *texts, dialogue.asked + 1, self.budget)
 
     def result(self) -> Tuned:
-        """What the answers so far say; without any, what the texts alone say."""
+        """Return the settings by the answers so far, or the proposed preset if there are no answers."""
         dialogue, pool = self.dialogue, self.dialogue.pool
         drawn = self.drawn
         counts = {"documents": drawn.total, "texts": len(drawn.documents), "pairs": pool.counted}
@@ -136,7 +136,7 @@ class TuningRun:
         )
 
     def _answers(self) -> pa.Table:
-        """Pairs by id and what was said of them."""
+        """Return the pairs by id with the answers."""
         dialogue = self.dialogue
         pairs = [int(dialogue.rows[each.pair]) for each in dialogue.history]
         sides = {
@@ -147,7 +147,7 @@ class TuningRun:
         return pa.table({"id_a": strings(sides["id_a"]), "id_b": strings(sides["id_b"]), "answer": said})
 
     def _examples(self, cell: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-        """The pairs nearest to the threshold of a cell, above and below it."""
+        """Return the pairs nearest to the threshold of a cell, above and below it."""
         cells, pool = self.dialogue.cells, self.dialogue.pool
         similarity = pool.similarity[:, cells.setting[cell]].astype(np.float64)
         away = similarity - np.float64(np.float32(cells.threshold[cell]))
@@ -161,7 +161,7 @@ class TuningRun:
 
 
 def _missing(drawn: DrawnTexts, pool: Pool, told: Collection[Key]) -> I64:
-    """Keys of pairs of which answers are there and that the pool has not: PAIRS at most, whatever their order."""
+    """Return the keys of at most PAIRS answered pairs missing from the pool, whatever the order of the answers."""
     keys = {key: drawn.key_of(key) for key in told}
     known = {key: place for key, place in keys.items() if place is not None and place >> 32 != place & 0xFFFFFFFF}
     there = pool.rows_of(np.array(list(known.values()), dtype=np.int64))
