@@ -137,8 +137,11 @@ def test_texts_that_outgrow_every_room_and_runs_that_outgrow_theirs_become_what_
 
 def test_each_mark_of_a_run_is_looked_at_a_bounded_number_of_times(monkeypatch):
     """An insertion sort would look at each of 2,000 marks 1,000 times."""
-    for name in ("encode", "composite"):
-        monkeypatch.setattr(forming, name, {"encode": utf8.encode, "composite": normal.composite}[name].py_func)
+    settle, encode, composite = (
+        getattr(part, "py_func", part) for part in (forming._settle, utf8.encode, normal.composite)
+    )
+    monkeypatch.setattr(forming, "encode", encode)
+    monkeypatch.setattr(forming, "composite", composite)
 
     class Counted(np.ndarray):
         looks = 0
@@ -153,7 +156,7 @@ def test_each_mark_of_a_run_is_looked_at_a_bounded_number_of_times(monkeypatch):
     for kinds in (classes, [220, 230]):
         Counted.looks = 0
         marks[:2_000] = [0x300 + i % 64 | kinds[-1 - i % len(kinds)] << forming.CLASS for i in range(2_000)]
-        n, letter = forming._settle.py_func(0x65, 0, 1, marks, 2_000, np.zeros(0, dtype=np.int64), out)
+        n, letter = settle(0x65, 0, 1, marks, 2_000, np.zeros(0, dtype=np.int64), out)
         assert (n, letter) == (4_001, -1)
         assert Counted.looks < (len(kinds) + 3) * 2_000
     assert len(classes) < 56

@@ -85,7 +85,7 @@ def form(characters, data, offsets, items, wanted, marks, out, out_offsets):
         while at <= stop:
             if held == 0:
                 while at < stop and data[at] < 0x80:
-                    out[n] = letter = table[data[at]]
+                    out[n] = letter = np.int64(table[data[at]])
                     begin = n
                     n += 1
                     at += 1
