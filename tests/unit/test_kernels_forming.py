@@ -135,6 +135,25 @@ def test_texts_that_outgrow_every_room_and_runs_that_outgrow_theirs_become_what_
     assert made(texts, form)[4:] == [right + "\u00e9", right]
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "text", ["x" + "\u0344" * 10, "\U0001d165" * 20, "\ufdfa\U0001d160", "\U0001d160\u1ed9" + "x" * 20]
+)
+def test_no_room_is_overstepped_whatever_its_size(form, text):
+    block, right = packed([text.encode()]), unicodedata.normalize(form, text).encode()
+    table, wanted, ends = parts_of(Normalize(form.lower())), np.zeros(normal.PAGES, np.bool_), np.zeros(2, np.int64)
+    made([text], form)  # the pages
+    states = set()
+    for room, half in product(range(120), (1, 9, 18, 19, 20, 30)):
+        out, marks = np.full(300, 0x55, dtype=np.uint8), np.full(100, 7, dtype=np.uint32)
+        given = block.data, block.offsets, False, wanted, marks[: 2 * half], out[:room], ends
+        states.add(state := forming.form(table.now, *given))
+        assert (out[room:] == 0x55).all()
+        assert (marks[2 * half :] == 7).all()
+        assert state != 0 or out[: ends[1]].tobytes() == right
+    assert states == {0, forming.FULL, forming.LONG}
+
+
 def test_each_mark_of_a_run_is_looked_at_a_bounded_number_of_times(monkeypatch):
     """An insertion sort would look at each of 2,000 marks 1,000 times."""
     settle, encode, composite = (
