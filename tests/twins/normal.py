@@ -34,7 +34,7 @@ def _alone(characters: Any, char: str) -> tuple[str, int, int, bool, bool] | Non
 
 def become(characters: Any, text: str) -> str | None:
     """What the characters of a text tell that it becomes; None: ask."""
-    pairs = set(characters.pairs.tolist())
+    pairs = {number >> 21 for number in characters.pairs.tolist()}
     done, letter, last = "", "", 0
     for char in text:
         alone = _alone(characters, char)

@@ -15,7 +15,7 @@ from tests.twins.blocks import POISONS, packed
 from neardup.kernels import normal, utf8
 from neardup.kernels.normal import Characters
 from neardup.params import Normalize
-from neardup.stages.characters import Table, composites, table_of
+from neardup.stages.characters import Table, table_of
 
 FORMS = ("nfc", "nfkc")
 STEPS = (*FORMS, "none,casefold,space", "casefold,punct,space", "nfkc,casefold,punct,strip", "none,casefold,digits")
@@ -172,58 +172,3 @@ def test_a_document_for_which_there_is_no_room_is_left_to_the_judge_and_the_next
     states, texts = written(characters, [long, short], 0, False, room=80)
     assert states == [normal.ASK, normal.MAPPED]
     assert texts == [b"", b"fi"]
-
-
-def composed(blobs: list[bytes], poison: int) -> list[bytes]:
-    block = packed(blobs, poison)
-    out, ends = np.full(block.nbytes + 8 + 16, 0x55, dtype=np.uint8), np.empty_like(block.offsets)
-    normal.compose(block.data, block.offsets, *composites(), out[: block.nbytes + 8], ends)
-    assert (out[block.nbytes + 8 :] == 0x55).all(), "compose went past its room"
-    return [out[a:b].tobytes() for a, b in pairwise(ends)]
-
-
-def one_by_one(written: str) -> str:
-    """Each character is put together with the one before it where the two are what one character decomposes to."""
-    done = ""
-    for char in written:
-        both = unicodedata.normalize("NFC", done[-1:] + char)
-        if done and len(both) == 1 and unicodedata.normalize("NFC", both) == both and not done[-1:] == char == both:
-            done = done[:-1] + both
-        else:
-            done += char
-    return done
-
-
-PIECES = [
-    *"aeêAiow<>K가한각",
-    *"\u0301\u0302\u0323\u0308\u0338\u0344\u030a",
-    *"\u1100\u1112\u1161\u1175\u11a8\u11a7\u11c2",
-]
-PIECES += [*"\u0915\u093c\u09c7\u09be\u304b\u3099\u03b9\u0345\u212b", *"\U00011099\U000110ba日 \n"]
-
-
-@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), max_size=6), st.sampled_from(POISONS))
-@example(["e\u0302\u0301", "\u1112\u1161\u11ab", "\u0344", "\u212b\u0301"], POISONS[0])
-def test_a_letter_and_the_mark_behind_it_are_composed_and_the_text_keeps_its_forms(texts, poison):
-    found = [blob.decode() for blob in composed([text.encode() for text in texts], poison)]
-    for text, made in zip(texts, found, strict=True):
-        assert unicodedata.normalize("NFD", made) == unicodedata.normalize("NFD", text)
-        assert len(made) <= len(text)
-        if not any(map(is_single, text)):
-            assert made == one_by_one(text)
-
-
-def is_single(char: str) -> bool:
-    """Whether a form makes another character of this one alone, which composing leaves to the form."""
-    return unicodedata.normalize("NFC", char) != char
-
-
-@pytest.mark.parametrize(
-    "blob", [b"e\xcc", b"e\xcc\x81\xcc", b"\xe1\xbae\xcc\x81", b"a\xff\xcc\x81", b"\xed\xa0\x80\xcc\x81"]
-)
-def test_bytes_that_are_no_text_stay_and_compose_with_nothing(blob):
-    for poison in POISONS:
-        (made,) = composed([blob], poison)
-        for errors in ("replace", "surrogateescape"):
-            forms = [unicodedata.normalize("NFC", each.decode("utf-8", errors)) for each in (blob, made)]
-            assert forms[0] == forms[1]

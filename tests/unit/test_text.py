@@ -171,12 +171,12 @@ NEARBY = [
 """Both halves of all that is composed, and all marks."""
 
 
-def is_judged(monkeypatch, texts: list[str], options: str) -> bool:
-    """Whether a block asks the judge about one of its texts."""
-    asked = []
-    monkeypatch.setattr(stage, "normalize_text", lambda text, normalize: asked.append(text) or "")
+def is_taken_apart(monkeypatch, texts: list[str], options: str) -> bool:
+    """Whether a text of a block needs more than one look at each of its characters."""
+    seen = []
+    monkeypatch.setattr(stage, "formed", lambda some, *_, items: seen.append(some) or some)
     normalize_documents(Documents.from_texts(texts), Normalize.parse(options))
-    return bool(asked)
+    return bool(seen)
 
 
 @pytest.mark.parametrize("options", USED)
@@ -226,9 +226,9 @@ def test_any_bytes_become_what_the_definition_says_of_them_decoded(parts, option
         assert done.blob(i) == SEPARATOR.join(made)
 
 
-def test_the_judge_is_asked_about_a_letter_and_a_mark_that_become_one_over_another_mark(monkeypatch):
-    assert is_judged(monkeypatch, ["plain", "e\u0302\u0323"], "nfc")
-    assert is_judged(monkeypatch, ["a\u0316\u0301\u0316"], "nfc")
+def test_a_letter_and_a_mark_that_become_one_over_another_mark_are_taken_apart(monkeypatch):
+    assert is_taken_apart(monkeypatch, ["plain", "e\u0302\u0323"], "nfc")
+    assert is_taken_apart(monkeypatch, ["a\u0316\u0301\u0316"], "nfc")
 
 
 ORDINARY = [
@@ -255,21 +255,16 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize("options", ["nfc", "nfc,casefold,punct,space", "nfc,casefold,punct"])
-def test_the_judge_is_not_asked_about_ordinary_text_of_any_script(monkeypatch, options):
+def test_ordinary_text_of_any_script_needs_one_look_at_each_character(monkeypatch, options):
     texts = [unicodedata.normalize("NFC", text) for text in ORDINARY]
-    assert [text for text in texts if is_judged(monkeypatch, [text], options)] == []
-
-
-@pytest.mark.parametrize("options", ["nfc", "nfkc", "nfc,casefold,punct,space"])
-def test_the_judge_is_not_asked_about_text_whose_letters_are_written_apart_from_their_marks(monkeypatch, options):
-    """NFD, as file names and texts of macOS are."""
-    texts = [unicodedata.normalize("NFD", text) for text in ORDINARY]
-    assert [text for text in texts if is_judged(monkeypatch, [text], options)] == []
+    assert [text for text in texts if is_taken_apart(monkeypatch, [text], options)] == []
 
 
 def test_texts_that_grow_beyond_their_room_become_what_the_definition_says():
     check(["\ufdfa" * 4000, "plain é", "\ufdfa" * 9], "nfkc")
     check(["\ufdfa" * 4000, "plain é", "\u0390" * 9000], "nfkc,casefold,punct,space")
+    check(["\U0001d160" * 4000, "e\u0301", "\u0390" * 9000, "\u0345" * 9000], "nfc,casefold")
+    check(["\u0390" * 9000, "A"], "none,casefold")
 
 
 def test_threads_that_meet_new_characters_at_once_get_the_same_texts():

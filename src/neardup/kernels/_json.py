@@ -12,6 +12,7 @@ from numpy import uint64
 
 from neardup.kernels._bits import bits_between, copy64, cttz64, load32, ones64
 from neardup.kernels._jit import inlined, part
+from neardup.kernels.utf8 import encode
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = 0x22, 0x5C, 0x3A, 0x2C
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
@@ -65,29 +66,15 @@ def _code_point(data, at, out, to):
     at += 6
     if code < 0:
         return -1, to
-    if code < 0x80:
-        out[to] = code
-        return at, to + 1
-    if code < 0x800:
-        out[to] = 0xC0 | code >> 6
-        out[to + 1] = 0x80 | code & 0x3F
-        return at, to + 2
-    if code < 0xD800 or code > 0xDFFF:
-        out[to] = 0xE0 | code >> 12
-        out[to + 1] = 0x80 | code >> 6 & 0x3F
-        out[to + 2] = 0x80 | code & 0x3F
-        return at, to + 3
-    if code > 0xDBFF or data[at] != _BACKSLASH or data[at + 1] != 0x75:
-        return -1, to
-    low = _hex4(data, at + 2)
-    if low < 0xDC00 or low > 0xDFFF:
-        return -1, to
-    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-    out[to] = 0xF0 | code >> 18
-    out[to + 1] = 0x80 | code >> 12 & 0x3F
-    out[to + 2] = 0x80 | code >> 6 & 0x3F
-    out[to + 3] = 0x80 | code & 0x3F
-    return at + 6, to + 4
+    if 0xD800 <= code <= 0xDFFF:
+        if code > 0xDBFF or data[at] != _BACKSLASH or data[at + 1] != 0x75:
+            return -1, to
+        low = _hex4(data, at + 2)
+        if low < 0xDC00 or low > 0xDFFF:
+            return -1, to
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+        at += 6
+    return at, encode(code, out, to)
 
 
 @inlined

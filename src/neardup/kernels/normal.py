@@ -1,9 +1,8 @@
-"""Normalisation of the documents whose characters tell by themselves what becomes of them.
+"""Normalisation of documents character by character, if no character depends on those around it.
 
-A table has for each code point what it becomes alone, and what is needed to know that it becomes the same among others:
-the test is the quick check of Unicode (UAX #15, section 9), with a look at the letter before a mark that joins to some
-letters. A document that is not certain to become what its characters become is left to the judge, as is one that is not
-UTF-8. ``stages.characters`` makes the tables out of the judge's answers.
+A table holds the result of each code point alone, and the facts that show whether others change this result: the quick
+check of Unicode (UAX #15, section 9), with a look at the letter before a mark that joins some letters. A document where
+others may change it is left to ``kernels.forming``, as is invalid UTF-8. ``stages.characters`` makes the tables.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ PAGES = 0x110000 // PAGE
 
 QUIET = (0xC3, 0xD0, 0xD1, *range(0xE4, 0xEA), 0xEB, 0xEC)
 """Bytes that begin characters of which each is in both forms, has class 0, and composes with none before it: those of
-Latin-1, Cyrillic, ideographs, most of Hangul. What is not assigned yet from U+4000 to U+9FFF is for ideographs."""
+Latin-1, Cyrillic, ideographs, most of Hangul. Code points from U+4000 to U+9FFF not assigned yet are for ideographs."""
 
 SAME, MAPPED, ASK, UNSEEN = 0, 1, 2, 3
-"""What is known of a document: it is in the form, its characters tell what it becomes, only the judge can tell; nothing
-yet."""
+"""The states of a document: it is already normalised, its characters can be mapped one by one, they perhaps cannot, or
+nothing is known yet."""
 
 SPACE, DROP = 0x80, 0xFF
 """In the table of ASCII: white space of which a run becomes one space; nothing."""
 
 # An entry. 0: the character becomes itself, stays apart from what surrounds it, and does not decompose.
 REPLACED, GAP, UNKNOWN = 1, 2, 3
-"""Lowest two bits: another text, from ``pool``; white space of which a run becomes one space; ask the judge."""
+"""Lowest two bits: another text, from ``pool``; white space of which a run becomes one space; not known."""
 JOINS = 4
 """It composes with some letters before it."""
 PARTED = 8
@@ -50,18 +49,18 @@ it becomes; and 32 bits for the place of that in ``pool``."""
 
 
 class Characters(NamedTuple):
-    """What becomes of characters under some steps of normalisation."""
+    """The results of characters under some steps of normalisation, or their decompositions (``kernels.forming``)."""
 
     ascii: Any
-    """uint8[128]: what becomes of each ASCII character."""
+    """uint8[128]: the result of each ASCII character."""
     pages: Any
-    """int32[PAGES]: the place of each page in ``entries``, -1 for one that nobody has asked for."""
+    """int32[PAGES]: the number of each page in ``entries``, -1 for a page that no text has needed so far."""
     entries: Any
     """int64[n * PAGE]."""
     pool: Any
-    """uint8: texts that characters become, with eight bytes behind the last."""
+    """uint8: texts that characters become, with eight bytes after the last."""
     pairs: Any
-    """int64, rising: all (letter << 21 | mark) that compose."""
+    """int64, ascending: first << 42 | second << 21 | composite. Trailing consonants of Hangul are left to a rule."""
 
 
 CHARACTERS = record(
@@ -69,27 +68,36 @@ CHARACTERS = record(
 )
 
 
+HANGUL, SYLLABLES, TRAILING, TRAILINGS = 0xAC00, 11172, 0x11A7, 28
+"""The first syllable and how many there are; the code point before the trailing consonants, and one more than those."""
+
+
 @part
-def _composes(pairs, pair):
+def composite(letter, mark, pairs):
+    """Return the code point that the forms make of a letter and the character after it, or -1 if they make none."""
+    if 0 < mark - TRAILING < TRAILINGS:
+        syllable = letter - HANGUL
+        return letter + mark - TRAILING if 0 <= syllable < SYLLABLES and syllable % TRAILINGS == 0 else -1
+    pair = letter << 21 | mark
     low, high = 0, pairs.size
     while low < high:
         middle = (low + high) >> 1
-        if pairs[middle] < pair:
+        if pairs[middle] >> 21 < pair:
             low = middle + 1
         else:
             high = middle
-    return low < pairs.size and pairs[low] == pair
+    return pairs[low] & 0x1FFFFF if low < pairs.size and pairs[low] >> 21 == pair else -1
 
 
 @part
 def is_apart(entry, code, letter, last, pairs):
-    """Whether a character stays what it is alone, behind ``letter`` (-1: one that decomposes) and class ``last``."""
+    """Whether a character keeps its own result after ``letter`` (-1: one that decomposes) and class ``last``."""
     if entry & 3 == UNKNOWN:
         return False
     first = (entry >> FIRST) & 0xFF
     if first != 0 and first < last:
         return False
-    return entry & JOINS == 0 or (letter >= 0 and not _composes(pairs, letter << 21 | code))
+    return entry & JOINS == 0 or (letter >= 0 and composite(letter, code, pairs) < 0)
 
 
 @inlined
@@ -101,10 +109,10 @@ def _quiet(data, position):
 
 @part
 def _leads(data, position, stop, items, owed):
-    """A bit for each of the 64 bytes from ``position`` on that begins a character that must be looked at.
+    """Return a bit for each of the 64 bytes from ``position`` on that begins a character to be looked up.
 
-    ``owed`` are the continuation bytes, a bit each, that the bytes before still need. Returns those that these need,
-    too, or ALL where a byte that continues a character has none before it, or one that is needed is missing.
+    ``owed`` are the continuation bytes, a bit each, that the bytes before still need. Also returns the ones that these
+    64 need, or ALL if a byte that continues a character has none before it, or one that is needed is missing.
     """
     if bits_between(data, position, 0x80, 0xFF) == 0:
         return np.uint64(0), np.uint64(0) if owed == 0 else ALL
@@ -124,7 +132,7 @@ def _leads(data, position, stop, items, owed):
 
 @inlined
 def decoded(word):
-    """Code point of the sequence that begins ``word`` (uint64), -1 where it is too long a form or beyond Unicode."""
+    """Return the code point of the sequence that begins ``word`` (uint64), -1 if it is overlong or beyond Unicode."""
     lead = np.int64(word & BYTE0)
     size = 2 + np.int64(lead >= 0xE0) + np.int64(lead >= 0xF0)
     low = np.int64((word >> S8) & LOW6) << 12 | np.int64((word >> S16) & LOW6) << 6 | np.int64((word >> S24) & LOW6)
@@ -135,11 +143,11 @@ def decoded(word):
 
 @kernel(CHARACTERS, "read(uint8[::1]), read(int64[::1]), boolean, uint8[::1], boolean[::1]")
 def look(characters, data, offsets, items, found, wanted):
-    """What is known of each document that is UNSEEN, for steps that leave ASCII as it is: SAME, MAPPED or ASK.
+    """Find the state of each document that is UNSEEN, for steps that leave ASCII as it is: SAME, MAPPED or ASK.
 
-    With ``items`` a document is a set, its items apart by SEPARATOR. Returns how often a page was met that is not in
-    the table; those are marked in ``wanted``, and documents that need them stay UNSEEN. Loop: 64 bytes at a time, then
-    their characters beyond ASCII, of which none waits for the one before it.
+    With ``items`` a document is a set, its items separated by SEPARATOR. Returns the number of times that a page was
+    missing in the table. These pages are marked in ``wanted``, and documents that need them stay UNSEEN. Loop: 64 bytes
+    at a time, then their characters beyond ASCII, none of which waits for the one before it.
     """
     pages, entries, pairs = characters.pages, characters.entries, characters.pairs
     missing_in_all = 0
@@ -176,7 +184,7 @@ def look(characters, data, offsets, items, found, wanted):
                     wanted[code >> 6] = True
                     continue
                 entry = entries[(page << 6) | (code & 63)]
-                if entry & (JOINS | 3) == 0:  # no branch for marks among letters: where they stand is not to be guessed
+                if entry & (JOINS | 3) == 0:  # no branch for marks among letters: a processor cannot predict them
                     first = (entry >> FIRST) & 0xFF
                     disordered |= (first != 0) & (first < last)
                     last = (entry >> LAST) & 0xFF
@@ -214,100 +222,13 @@ def look(characters, data, offsets, items, found, wanted):
     return missing_in_all
 
 
-HANGUL, SYLLABLES, TRAILING, TRAILINGS = 0xAC00, 11172, 0x11A7, 28
-"""The first syllable and how many there are; the code point before the trailing consonants, and one more than those."""
-
-
-@inlined
-def _composite(letter, mark, pairs, composites):
-    """The code point that a letter and a mark behind it are composed to, -1 where they are not."""
-    if 0 < mark - TRAILING < TRAILINGS:
-        syllable = letter - HANGUL
-        return letter + mark - TRAILING if 0 <= syllable < SYLLABLES and syllable % TRAILINGS == 0 else -1
-    pair = letter << 21 | mark
-    low, high = 0, pairs.size
-    while low < high:
-        middle = (low + high) >> 1
-        if pairs[middle] < pair:
-            low = middle + 1
-        else:
-            high = middle
-    return composites[low] if low < pairs.size and pairs[low] == pair else -1
-
-
-@inlined
-def _encode(code, out, n):
-    """Write a code point beyond ASCII as UTF-8; the place behind it."""
-    if code < 0x800:
-        out[n] = 0xC0 | code >> 6
-        out[n + 1] = 0x80 | code & 0x3F
-        return n + 2
-    if code < 0x10000:
-        out[n] = 0xE0 | code >> 12
-        out[n + 1] = 0x80 | code >> 6 & 0x3F
-        out[n + 2] = 0x80 | code & 0x3F
-        return n + 3
-    out[n] = 0xF0 | code >> 18
-    out[n + 1] = 0x80 | code >> 12 & 0x3F
-    out[n + 2] = 0x80 | code >> 6 & 0x3F
-    out[n + 3] = 0x80 | code & 0x3F
-    return n + 4
-
-
-@kernel(
-    "read(uint8[::1]), read(int64[::1]), read(int64[::1]), read(int64[::1]), read(boolean[::1]), uint8[::1], int64[::1]"
-)
-def compose(data, offsets, pairs, composites, seconds, out, out_offsets):
-    """Write documents with one code point in place of each letter and the mark right behind it that make one.
-
-    ``pairs`` are (letter << 21 | mark), rising, ``composites`` what they make; ``seconds`` says of each page whether it
-    has such marks. The text stays canonically equivalent, so it has the same forms. It need not be in any, since marks
-    are not put into order. It never grows; ``out`` has eight bytes more than the documents. Bytes that are no UTF-8
-    stay as they are.
-    """
-    n = 0
-    for d in range(offsets.size - 1):
-        at, stop = offsets[d], offsets[d + 1]
-        out_offsets[d] = n
-        letter, begin = -1, n
-        while at < stop:
-            word = load64(data, at)
-            first = np.int64(word & BYTE0)
-            if first < 0x80:
-                out[n] = first
-                letter, begin = first, n
-                n += 1
-                at += 1
-                continue
-            length = sequence_length(load32(data, at))
-            if length == 0 or at + length > stop:
-                out[n] = first
-                letter = -1
-                n += 1
-                at += 1
-                continue
-            code = decoded(word)
-            if letter >= 0 and seconds[code >> 6]:
-                composite = _composite(letter, code, pairs, composites)
-                if composite >= 0:
-                    n = _encode(composite, out, begin)
-                    letter = composite
-                    at += length
-                    continue
-            store64(out, n, word)
-            letter, begin = code, n
-            n += length
-            at += length
-    out_offsets[offsets.size - 1] = n
-
-
 @kernel(CHARACTERS, "read(uint8[::1]), read(int64[::1]), boolean, uint8[::1], boolean[::1], uint8[::1], int64[::1]")
 def write(characters, data, offsets, items, found, wanted, out, out_offsets):
-    """Write documents that are SAME as they are, those that are MAPPED as their characters become, of others nothing.
+    """Copy documents that are SAME, map the characters of those that are MAPPED, and leave the others empty.
 
-    A document that turns out to be one for the judge, or for which ``out`` has no room, is marked ASK in ``found``;
-    room is a byte for each of the text, what replaced characters take more, and eight. A run of white space becomes
-    one space, and none at the ends, where the table says SPACE or GAP of it. Returns as ``look``.
+    A document that cannot be mapped, or for which ``out`` has no room, is marked ASK in ``found``. The room needed is
+    the size of the text, the bytes by which replaced characters grow, and eight. A run of white space that the table
+    marks as SPACE or GAP becomes one space, and none at the ends. Returns the same as ``look``.
     """
     pages, entries, pairs, pool = characters.pages, characters.entries, characters.pairs, characters.pool
     table = characters.ascii

@@ -10,21 +10,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.params import Normalize
-from neardup.stages.unicode_forms import DECOMPOSED, FORMS, Form, to_form
+from neardup.stages.characters import DECOMPOSED, FORMS, Form, joining
+from neardup.stages.unicode_forms import to_form
 from neardup.types import I64, U32, Mask
 
 _SPACE = 0x20
-_PAIRS_END = 0x20000
-"""Characters that decompose into two by the canonical mapping lie in the first two planes."""
-_HANGUL_TAILS = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
-"""Vowels and final consonants: Hangul composes by arithmetic, not by the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +118,7 @@ def _by_pieces(text: str, codes: U32, cuts: Mask, form: Form) -> tuple[str, I64,
 def _is_separable(char: str, form: Form) -> bool:
     """Whether whatever stands before ``char`` takes its form without it."""
     first = unicodedata.normalize(DECOMPOSED[form], char)[0]
-    return unicodedata.combining(first) == 0 and first not in _composing()
-
-
-@lru_cache(maxsize=1)
-def _composing() -> frozenset[str]:
-    """Characters that compose with a character before them."""
-    mappings = (unicodedata.decomposition(chr(point)).split() for point in range(_PAIRS_END))
-    pairs = (mapping for mapping in mappings if len(mapping) == 2 and not mapping[0].startswith("<"))
-    return frozenset(chr(int(second, 16)) for _, second in pairs) | frozenset(map(chr, _HANGUL_TAILS))
+    return unicodedata.combining(first) == 0 and first not in joining()
 
 
 def _folded(traced: Traced) -> Traced:

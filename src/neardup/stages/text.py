@@ -1,15 +1,16 @@
 """Normalisation: turn documents as read into documents as compared.
 
 ASCII is already in every Unicode form, so if only a form is applied, a block of ASCII is returned unchanged, buffer and
-all. Kernels normalise a text if each of its characters can be mapped on its own, if need be after composing letters
-with the marks that follow. All other texts, and doubtful ones, go one by one to ``normalize_text``, which defines the
+all. One pass normalises the texts of which each character can be mapped on its own. The other texts are put into the
+form first, then take that pass again, and those still left take one step after another. ``normalize_text`` defines the
 result. Marks are never stripped, because that would merge different words of other scripts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from neardup.kernels import normal, utf8
 from neardup.kernels.normal import Characters
 from neardup.kernels.reading import copy_pieces
 from neardup.params import Normalize
-from neardup.stages.characters import Table, composites, is_punctuation, table_of
-from neardup.stages.unicode_forms import FORMS, to_form
+from neardup.stages.characters import FORMS, Table, is_punctuation, table_of, with_all_pages
+from neardup.stages.unicode_forms import formed, to_form
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
 SEPARATOR = b"\xff"
@@ -61,68 +62,51 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
     done, left = _by_characters(documents, normalize, items=items)
     if left.size == 0:
         return done
-    asked, some = np.arange(left.size), chosen(documents, left)
-    if normalize.form != "none":
-        some, asked = _by_characters(_composed(some), normalize, items=items)
-    some = _replaced(some, asked, _judged(chosen(documents, left[asked]), normalize, items=items))
+    some = formed(chosen(documents, left), Normalize(normalize.form), items=items)
+    if not normalize.is_form_only:
+        some = _by_steps(some, normalize, items=items)
     return _replaced(done, left, some)
 
 
 def _by_characters(documents: Documents, normalize: Normalize, *, items: bool) -> tuple[Documents, I64]:
-    """Normalise the documents whose characters can be mapped one by one; return the block and indices of the others."""
+    """Normalise the documents whose characters can be mapped one by one; return the block and the other indices."""
     table = table_of(normalize)
     found = np.full(len(documents), normal.UNSEEN if normalize.is_form_only else normal.MAPPED, dtype=np.uint8)
     if normalize.is_form_only:
-        with_all_pages(table, lambda now, wanted: normal.look(now, *_arrays(documents), items, found, wanted))
+        given = documents.data, documents.offsets
+        with_all_pages(table, lambda now, wanted: int(normal.look(now, *given, items, found, wanted)))
     done = _mapped(documents, table, found, items=items) if (found == normal.MAPPED).any() else documents
     return done, np.flatnonzero(found == normal.ASK)
-
-
-def _arrays(documents: Documents) -> tuple[U8, I64]:
-    return documents.data, documents.offsets
 
 
 def _is_ascii(documents: Documents) -> bool:
     return bool(utf8.is_ascii(documents.data, int(documents.offsets[0]), int(documents.offsets[-1])))
 
 
-def with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> None:
-    """Call a kernel until the table has all pages that it needs: twice at most, unless other threads interfere."""
-    wanted = np.zeros(normal.PAGES, dtype=np.bool_)
-    while kernel(table.now, wanted):
-        table.grow(wanted)
-        wanted[:] = False
-
-
 def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Documents:
-    """Copy the SAME documents, map the characters of the MAPPED ones, and leave the ASK ones empty."""
-    room = documents.nbytes + documents.nbytes // 4 + 4096  # texts that grow more go to ``normalize_text``
+    """Copy the SAME documents, map the characters of the MAPPED ones, and leave the others empty, marked ASK."""
+    room = documents.nbytes + documents.nbytes // 4 + 4096  # texts that grow more are left
     out, offsets = np.zeros(room + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
     known = found.copy()
 
     def write(now: Characters, wanted: Mask) -> int:
         found[:] = known
-        return int(normal.write(now, *_arrays(documents), items, found, wanted, out[: room + 8], offsets))
+        given = documents.data, documents.offsets
+        return int(normal.write(now, *given, items, found, wanted, out[: room + 8], offsets))
 
     with_all_pages(table, write)
     return Documents(out, offsets)
 
 
-def _composed(documents: Documents) -> Documents:
-    """Compose letters with the marks that follow them. The bytes change, but the Unicode forms stay the same."""
-    out, offsets = np.zeros(documents.nbytes + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
-    normal.compose(*_arrays(documents), *composites(), out, offsets)
-    return Documents(out, offsets)
-
-
-def _judged(documents: Documents, normalize: Normalize, *, items: bool) -> Documents:
-    """Normalise the documents one by one with ``normalize_text``."""
-    texts: list[bytes] = []
-    for i in range(len(documents)):
-        parts = documents.blob(i).split(SEPARATOR) if items else [documents.blob(i)]
-        written = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
-        texts.append(SEPARATOR.join(text.encode("utf-8", "replace") for text in written))
-    return Documents.from_bytes(texts)
+def _by_steps(documents: Documents, normalize: Normalize, *, items: bool) -> Documents:
+    """Apply the steps after the form to documents that are in it: in one pass if possible, else one after another."""
+    done, left = _by_characters(documents, normalize, items=items)
+    if left.size == 0:
+        return done
+    folded = formed(chosen(documents, left), Normalize(normalize.form, normalize.casefold), items=items)
+    some, doubtful = _by_characters(folded, replace(normalize, form="none", casefold=False), items=items)
+    assert doubtful.size == 0, "digits, punctuation and white space become shorter, whatever surrounds them"
+    return _replaced(done, left, some)
 
 
 def chosen(documents: Documents, places: I64) -> Documents:

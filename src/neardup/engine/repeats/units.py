@@ -21,10 +21,9 @@ from neardup.kernels import anchors, tracing, vocabulary
 from neardup.kernels.normal import Characters
 from neardup.params import Normalize, Shingle
 from neardup.spool import MemoryColumn
-from neardup.stages.characters import table_of
+from neardup.stages.characters import table_of, with_all_pages
 from neardup.stages.offsets import trace
 from neardup.stages.shingle import Hasher
-from neardup.stages.text import with_all_pages
 from neardup.types import I64, SLACK, U32, Documents, Mask, frozen
 
 NUMBER = 4
