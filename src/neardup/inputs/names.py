@@ -97,7 +97,8 @@ class Ids:
         self._numbers: Column = MemoryColumn(np.int64)
         self._strings: Texts = MemoryTexts()
         self._is_spilled = False
-        self._longest = 0
+        self.longest = _DIGITS
+        """A bound on the bytes of an id."""
         self.piece_bytes = _PIECE_BYTES
         """The most bytes of ids in a piece of ``pieces``; naming its rows takes some six times as much."""
 
@@ -112,6 +113,7 @@ class Ids:
     def append(self, batch: Batch) -> None:
         if batch.ids is None or len(batch.documents) == 0:
             self.places.append(batch, _MADE)
+            self.longest = max(self.longest, len(_head(batch.source).encode()) + _DIGITS)
         elif pa.types.is_integer(batch.ids.type):
             self.places.append(batch, _NUMBERS, len(self._numbers))
             self._numbers.append(as_numpy(batch.ids))
@@ -119,7 +121,7 @@ class Ids:
             self.places.append(batch, _STRINGS, len(self._strings))
             texts = documents_from(batch.ids)
             self._strings.append(texts)
-            self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
+            self.longest = max(self.longest, int(np.diff(texts.offsets).max()))
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
@@ -138,7 +140,7 @@ class Ids:
         self._is_spilled = True
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
-            self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
+            self.longest = max(self.longest, int(self._strings.lengths(rows).max()))
 
     @property
     def type(self) -> Any:
@@ -195,11 +197,6 @@ class Ids:
         batches[kind == _STRINGS, 1:3] = np.array(held, dtype=np.int64).reshape(-1, 2)
         return batches
 
-    @property
-    def longest(self) -> int:
-        """A bound on the bytes of an id."""
-        return max([self._longest, *(len(_head(source).encode()) for source in self.places.sources)]) + _DIGITS
-
     def _kept(self, rows: I64) -> tuple[I64, I64]:
         """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
         table = self.places.table
@@ -210,7 +207,7 @@ class Ids:
         """Cut columns of rows into pieces whose ids are held at a time: 262,144 rows or 32 MB of long ids, or fewer."""
         size, step = int(columns[0].size), max(1, _PIECE * self.piece_bytes // _PIECE_BYTES)
         names = np.array([len(_head(source).encode()) + _DIGITS for source in self.places.sources] or [0])
-        is_long = max(self._longest, int(names.max())) * len(columns) * step > self.piece_bytes
+        is_long = max(self.longest, int(names.max())) * len(columns) * step > self.piece_bytes
         for first in range(0, size, step):
             end = min(first + step, size)
             if is_long and self.type is _TEXT:

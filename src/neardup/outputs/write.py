@@ -2,8 +2,8 @@
 
 A similarity is written so that it reads back as the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180
 (CSV) say. A table may come as a stream, and need not fit into memory: rows are cut into pieces by their number and
-size, so the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
-Python object a row: writing a million pairs takes about a second.
+size, so the bytes written do not depend on how they came. Cells are made column by column inside Arrow, and a kernel
+writes them row by row; ids that need no change it writes from where they lie, by the rows of their documents.
 """
 
 from __future__ import annotations
@@ -207,8 +207,7 @@ def _lines(
         pieces = (batch.columns for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES))
     out, to, rows, size = np.empty(_TEXT_BYTES, dtype=np.uint8), 0, 0, 0
     for columns in pieces:
-        # quotes that every cell has are in the text between the columns, because adding them to cells takes as long as
-        # all else
+        # quotes that every cell has are in the text between them: adding these to cells takes as long as all else
         plain = [
             is_text if isinstance(each, np.ndarray) else _is_text(each.type) and not each.null_count for each in columns
         ]
