@@ -32,7 +32,6 @@ from neardup.engine.observe import Observer, Silent
 from neardup.engine.pairing import Pairing
 from neardup.engine.reading.families import check_room
 from neardup.engine.reading.template import Template
-from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.results.ordered import ordered_pairs
 from neardup.engine.space import Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
@@ -43,6 +42,7 @@ from neardup.inputs.lookup import Lookup, PairTexts
 from neardup.inputs.names import Provenance
 from neardup.inputs.passed import suffix_of
 from neardup.inputs.reader import Reader, Stamps
+from neardup.outputs.rows import RowTable
 from neardup.params import CONTAINMENT, LOCAL, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import Column, peak_memory
@@ -292,11 +292,11 @@ class Finding:
     _listed: list[tuple[I64, I64]] | None = None
     """The documents of the pairs that were given last, by their numbers, where somebody wants to know."""
 
-    def pairs(self, listing: ListOptions = ALL, *, text_rows: int | None = None) -> pa.RecordBatchReader:
-        """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
+    def pairs(self, listing: ListOptions = ALL, *, text_rows: int | None = None) -> RowTable | pa.RecordBatchReader:
+        """Return id_a, id_b, similarity as a stream, which need not fit into memory; read it before ``summary``.
 
-        Of containment also contained: which one is part of the other, "a", "b" or, of equally large sets, "both".
-        With texts also text_a and text_b; of the first ``text_rows`` pairs only, where that is given.
+        For containment, also contained: which one is part of the other, "a", "b" or, if the sets are equally large,
+        "both". With texts also text_a and text_b; with ``text_rows``, those of only so many first pairs.
         """
         ids, sizes = self._run.provenance.ids, self._found.sizes
         schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
@@ -309,41 +309,37 @@ class Finding:
                 self._pairs += len(piece)
                 yield piece
 
-        def batches() -> Iterator[Named]:
+        def columns() -> Iterator[list[Any]]:
             space, n = self._run.space, len(ids)
             for piece in ordered_pairs(pieces(), n, space, by_similarity=listing.by_similarity, top=listing.top):
                 space.release_memory()  # what the last piece took
-                for part in ids.pieces(piece.left, piece.right):
-                    left, right = piece.left[part], piece.right[part]
-                    if self._listed is not None:
-                        self._listed.append((left, right))
-                    columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
-                    if sizes is not None:
-                        columns.append(CONTAINED.take(numbers(sizes.sides(left, right))))
-                    yield pa.RecordBatch.from_arrays(columns, schema=schema), (left, right)
+                if self._listed is not None:
+                    self._listed.append((piece.left, piece.right))
+                found = [piece.left, piece.right, numbers(piece.similarity)]
+                if sizes is not None:
+                    found.append(CONTAINED.take(numbers(sizes.sides(piece.left, piece.right))))
+                yield found
 
-        texts, names = self._found.texts, ("text_a", "text_b")
-        return table_stream(schema, batches(), texts, names, with_text=listing.with_text, text_rows=text_rows)
+        table = RowTable(schema, ids, columns())
+        return table.with_texts(self._found.texts, ("text_a", "text_b"), listing.with_text, text_rows)
 
-    def clusters(self, with_text: bool | int = False) -> pa.RecordBatchReader:
-        """id, cluster, keeper, similarity of the documents in clusters of two and more: a stream.
+    def clusters(self, with_text: bool | int = False) -> RowTable | pa.RecordBatchReader:
+        """Return id, cluster, keeper, similarity of the documents in clusters of two and more, as a stream.
 
         With texts also text and keeper_text.
         """
         members, ids = self._found.members, self._run.provenance.ids
         labels = distinct(members.label)
-        columns = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
-        schema = pa.schema(columns)
+        kinds = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
 
-        def batches() -> Iterator[Named]:
+        def columns() -> Iterator[list[Any]]:
             for part in ids.pieces(members.rows, members.keeper):
                 rows, keeper = members.rows[part].astype(np.int64), members.keeper[part].astype(np.int64)
                 number = np.searchsorted(labels, members.label[part]).astype(np.int64)
-                arrays = [ids.take(rows), numbers(number), ids.take(keeper), numbers(members.similarity[part])]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema), (rows, keeper)
+                yield [rows, numbers(number), keeper, numbers(members.similarity[part])]
 
-        texts = self._found.texts
-        return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
+        table = RowTable(pa.schema(kinds), ids, columns())
+        return table.with_texts(self._found.texts, ("text", "keeper_text"), with_text)
 
     def crowds(self) -> pa.Table:
         """leader, documents of each crowd."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,10 +20,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import warm
 
+from neardup.arrays import numbers
 from neardup.errors import InputError, OutputError, SpoolError
+from neardup.inputs.names import Ids
 from neardup.outputs import write
 from neardup.outputs.atomic import AtomicFiles, check_target, temporary_name
+from neardup.outputs.rows import RowTable
 from neardup.outputs.write import Output, output_format, remove_leftovers, write_table, write_tables
+from neardup.spool import Workdir
+from neardup.types import Batch, Documents
 
 SPEC: dict[str, Any] = {"id": "0123456789ab", "threshold": 0.8}
 AWKWARD = [
@@ -119,6 +125,12 @@ def test_a_whole_number_stays_a_float_in_json(tmp_path: Path) -> None:
 def test_csv_is_that_of_rfc_4180(tmp_path: Path) -> None:
     write_table(pairs(['a,"b"'], [""], [0.5]), tmp_path / "p.csv", format=None, spec=SPEC)
     assert (tmp_path / "p.csv").read_bytes() == b'id_a,id_b,similarity\r\n"a,""b""","",0.5\r\n'
+
+
+def test_ids_are_quoted_in_csv_if_a_reader_might_drop_their_ends(tmp_path: Path) -> None:
+    for name in ("x\t", "\tx", " x", "x ", ""):
+        write_table(pairs([name], ["b"], [0.5]), tmp_path / "p.csv", format=None, spec=SPEC)
+        assert (tmp_path / "p.csv").read_bytes().splitlines()[1] == f'"{name}",b,0.5'.encode()
 
 
 def test_clusters_with_missing_values_and_other_types(tmp_path: Path) -> None:
@@ -376,3 +388,112 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
     for suffix in ("jsonl", "csv", "parquet", "csv.gz", "jsonl.zst"):
         assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
     assert leftovers(tmp_path) == []
+
+
+PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=' \t,"\\', min_codepoint=33), min_size=1)
+WHOLE = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-120, 120) | st.sampled_from([10**n for n in range(19)])
+STEPS = st.lists(st.integers(1, 3), min_size=1, max_size=4)
+
+
+def batches_of(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[Any]]:
+    """Batches: a list of ids or, for a batch whose ids are made, the name of its source and the steps between rows."""
+    kinds = st.lists(WHOLE, min_size=1, max_size=4) | st.lists(texts, min_size=1, max_size=4)
+    return st.lists(kinds | st.tuples(st.sampled_from(["a.jsonl", "b c/d"]), STEPS), min_size=1, max_size=5)
+
+
+def collected(batches: list[Any]) -> tuple[Ids, list[Any]]:
+    """The ids of such batches, and what they are by the rule for ids, in Python."""
+    ids, expected = Ids(), []
+    for batch in batches:
+        source, rows = batch if isinstance(batch, tuple) else ("c", [1] * len(batch))
+        place, brought = np.cumsum(rows), None
+        if isinstance(batch, list):
+            brought = pa.array(batch, pa.int64() if isinstance(batch[0], int) else pa.large_string())
+        ids.append(Batch(Documents.from_texts([""] * len(rows)), source, place, brought))
+        expected += batch if brought is not None else [f"{source}:{row}" for row in place.tolist()]
+    is_whole = all(isinstance(each, int) for each in expected)
+    return ids, expected if is_whole else [str(each) for each in expected]
+
+
+def by_rows(ids: Ids, left: Any, right: Any, similarity: Any, step: int = 7) -> RowTable:
+    schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64()), ("side", pa.string())])
+    left, right, similarity = np.array(left), np.array(right), np.array(similarity, dtype=np.float64)
+    sides = pa.array([SIDES[row % 3] for row in range(left.size)], pa.large_string())
+    parts = [slice(start, start + step) for start in range(0, left.size, step)]
+    pieces = ([left[part], right[part], numbers(similarity[part]), sides[part]] for part in parts)
+    return RowTable(schema, ids, pieces)
+
+
+SIDES = ["a", "both", 'b, "c"']
+
+
+def pairs_in(count: int, most: int) -> st.SearchStrategy[list[Any]]:
+    fraction = st.builds(lambda part, whole: part / whole, st.integers(1, 9), st.integers(9, 40))
+    return st.lists(
+        st.tuples(st.integers(0, count - 1), st.integers(0, count - 1), fraction), min_size=1, max_size=most
+    )
+
+
+@given(data=st.data(), batches=batches_of(PLAIN))
+def test_rows_are_written_as_the_csv_and_json_modules_write_their_ids(data: st.DataObject, batches: list[Any]) -> None:
+    ids, expected = collected(batches)
+    chosen = data.draw(pairs_in(len(expected), 20))
+    records = [(expected[a], expected[b], value, SIDES[i % 3]) for i, (a, b, value) in enumerate(chosen)]
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([("id_a", "id_b", "similarity", "side"), *records])
+    names = ["id_a", "id_b", "similarity", "side"]
+    lines = [json.dumps(dict(zip(names, record, strict=True)), ensure_ascii=False) + "\n" for record in records]
+    for format, text in (("csv", out.getvalue()), ("jsonl", "".join(lines))):
+        table = by_rows(ids, *zip(*chosen, strict=True))
+        assert ids.batches(write._csv_text if format == "csv" else write._json_escaped) is not None
+        assert b"".join(map(bytes, write._lines(table.schema, table, format))).decode() == text
+
+
+@given(data=st.data(), batches=batches_of(st.sampled_from([*AWKWARD, "plain", "x\t", "\tx", "p\x7f"])))
+def test_rows_are_written_as_their_arrow_batches_are(data: st.DataObject, batches: list[Any]) -> None:
+    ids, expected = collected(batches)
+    chosen = data.draw(pairs_in(len(expected), 20))
+    assert by_rows(ids, *zip(*chosen, strict=True)).read_all()["id_b"].to_pylist() == [
+        expected[b] for _, b, _ in chosen
+    ]
+    written = []
+    for step in (3, 100):
+        for format in ("csv", "jsonl"):
+            table = by_rows(ids, *zip(*chosen, strict=True), step)
+            whole = by_rows(ids, *zip(*chosen, strict=True), step).read_all()
+            written += [
+                [bytes(piece) for piece in write._lines(whole.schema, given, format)]
+                for given in (whole.to_batches(), table)
+            ]
+    assert written[0:4] == written[4:8]
+    assert written[0::2] == written[1::2]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["text", "whole"])
+def test_rows_are_cut_into_the_pieces_that_the_rule_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, kind: str
+) -> None:
+    """A piece ends with the row that makes it 500 rows, or 9,000 bytes: 8 a column and those of its texts."""
+    monkeypatch.setattr(write, "_TEXT_ROWS", 500)
+    monkeypatch.setattr(write, "_TEXT_BYTES", 9000 if kind == "text" else 1 << 20)
+    names: list[Any] = [f"{i}x" * (i % 50 + 1) for i in range(400)] if kind == "text" else list(range(400))
+    ids, expected = collected([names[:150], names[150:151], names[151:]])
+    left, right = np.arange(1600) % 397, np.arange(1600) * 7 % 400
+    lines, size = [0], 0
+    for row, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        size += 4 * 8 + len(SIDES[row % 3]) + sum(len(name) for name in (expected[a], expected[b]) if kind == "text")
+        lines[-1] += 1
+        if lines[-1] == 500 or size >= write._TEXT_BYTES:
+            lines, size = [*lines, 0], 0
+    lines = [count for count in lines if count]
+    assert len(lines) > 3
+    values = left / 400
+    for step in (9, 1600):
+        table = by_rows(ids, left, right, values, step)
+        pieces = [bytes(piece) for piece in write._lines(table.schema, table, format)][format == "csv" :]
+        assert [piece.count(b"\n") for piece in pieces] == lines
+    ids.spill(Workdir.create(tmp_path / "work", {"spec_id": "x"}))
+    assert ids.batches(lambda cells: cells) is None
+    table = by_rows(ids, left, right, values)
+    assert [bytes(piece) for piece in write._lines(table.schema, table, format)][format == "csv" :] == pieces

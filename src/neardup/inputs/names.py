@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,8 @@ class Ids:
         self._numbers: Column = MemoryColumn(np.int64)
         self._strings: Texts = MemoryTexts()
         self._is_spilled = False
-        self._longest = 0
+        self.longest = _DIGITS
+        """A bound on the bytes of an id."""
         self.piece_bytes = _PIECE_BYTES
         """The most bytes of ids in a piece of ``pieces``; naming its rows takes some six times as much."""
 
@@ -112,6 +113,7 @@ class Ids:
     def append(self, batch: Batch) -> None:
         if batch.ids is None or len(batch.documents) == 0:
             self.places.append(batch, _MADE)
+            self.longest = max(self.longest, len(_head(batch.source).encode()) + _DIGITS)
         elif pa.types.is_integer(batch.ids.type):
             self.places.append(batch, _NUMBERS, len(self._numbers))
             self._numbers.append(as_numpy(batch.ids))
@@ -119,7 +121,7 @@ class Ids:
             self.places.append(batch, _STRINGS, len(self._strings))
             texts = documents_from(batch.ids)
             self._strings.append(texts)
-            self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
+            self.longest = max(self.longest, int(np.diff(texts.offsets).max()))
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
@@ -138,7 +140,7 @@ class Ids:
         self._is_spilled = True
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
-            self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
+            self.longest = max(self.longest, int(self._strings.lengths(rows).max()))
 
     @property
     def type(self) -> Any:
@@ -173,6 +175,28 @@ class Ids:
         back[np.concatenate(places)] = np.arange(rows.size)
         return pa.concat_arrays(pieces).take(numbers(back))
 
+    def batches(self, escaped: Callable[[Any], Any]) -> I64 | None:
+        """Return the table of batches from which ``kernels.lines`` writes ids, until the next ``append``.
+
+        None if ids are in files, or ``escaped`` changes one. It returns the very Arrow array that needs no change.
+        """
+        texts, whole, local = self._strings, self._numbers, self.places.rows
+        if not (isinstance(texts, MemoryTexts) and isinstance(whole, MemoryColumn) and isinstance(local, MemoryColumn)):
+            return None
+        start, _, source, first, base, kind, id_base = self.places.table.T
+        self._heads = Documents.from_texts(list(map(_head, self.places.sources)))
+        written = [*texts.blocks, *([self._heads] if (kind == _MADE).any() else [])]
+        if any(escaped(cells) is not cells for cells in map(as_strings, written)):
+            return None
+        heads = self._heads.data.ctypes.data + self._heads.offsets
+        begin, end = (np.where(kind == _MADE, heads[source + i], heads[0]) for i in (0, 1))
+        given = np.where(base < 0, 0, local.array.ctypes.data + 8 * base)
+        given = np.where(kind == _NUMBERS, whole.array.ctypes.data + 8 * id_base, given)
+        batches = np.stack((start, np.zeros_like(start), begin, end, given, first), axis=1)
+        held = [(each.offsets.ctypes.data, each.data.ctypes.data) for each in texts.blocks]
+        batches[kind == _STRINGS, 1:3] = np.array(held, dtype=np.int64).reshape(-1, 2)
+        return batches
+
     def _kept(self, rows: I64) -> tuple[I64, I64]:
         """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
         table = self.places.table
@@ -182,8 +206,8 @@ class Ids:
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
         """Cut columns of rows into pieces whose ids are held at a time: 262,144 rows or 32 MB of long ids, or fewer."""
         size, step = int(columns[0].size), max(1, _PIECE * self.piece_bytes // _PIECE_BYTES)
-        names = np.array([len(shown_path(source).encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
-        is_long = max(self._longest, int(names.max())) * len(columns) * step > self.piece_bytes
+        names = np.array([len(_head(source).encode()) + _DIGITS for source in self.places.sources] or [0])
+        is_long = max(self.longest, int(names.max())) * len(columns) * step > self.piece_bytes
         for first in range(0, size, step):
             end = min(first + step, size)
             if is_long and self.type is _TEXT:
@@ -206,9 +230,8 @@ class Ids:
     def _made(self, rows: I64) -> Any:
         source, local = self.places.locate(rows)
         used, place = np.unique(source, return_inverse=True)
-        named = strings(shown_path(self.places.sources[number]) for number in used.tolist())
-        names = named.take(numbers(place))
-        return pc.binary_join_element_wise(names, numbers(local).cast(_TEXT), strings([":"])[0])
+        heads = strings(_head(self.places.sources[number]) for number in used.tolist()).take(numbers(place))
+        return pc.binary_join_element_wise(heads, numbers(local).cast(_TEXT), strings([""])[0])
 
     def _digits(self, at: I64) -> Any:
         return numbers(self._numbers.take(at)).cast(_TEXT)
@@ -269,7 +292,8 @@ class Places:
         self._known: dict[str, int] = {}
         self._batches: list[tuple[int, ...]] = []
         self._table = np.empty((0, _FIELDS), dtype=np.int64)
-        self._rows: Column = MemoryColumn(np.int64)
+        self.rows: Column = MemoryColumn(np.int64)
+        """The local rows of batches whose rows do not follow each other."""
         self._stored: Column | None = None
         self._size = 0
 
@@ -278,7 +302,7 @@ class Places:
 
     @property
     def nbytes(self) -> int:
-        return 350 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
+        return 350 * len(self._batches) + (self.rows.nbytes if self._stored is None else 0)
 
     def append(self, batch: Batch, id_kind: int = 0, id_base: int = 0) -> None:
         source = self._known.setdefault(batch.source, len(self.sources))
@@ -290,8 +314,8 @@ class Places:
         first, last = int(batch.rows[0]), int(batch.rows[-1])
         base = -1
         if last - first + 1 != n:
-            base = len(self._rows)
-            self._rows.append(batch.rows)
+            base = len(self.rows)
+            self.rows.append(batch.rows)
         self._batches.append((self._size, n, source, first, base, id_kind, id_base))
         self._size += n
         if self._stored is not None:
@@ -299,7 +323,7 @@ class Places:
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
-        self._rows = workdir.filed("place-rows", self._rows)
+        self.rows = workdir.filed("place-rows", self.rows)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
         if self._batches:
             self._stored.append(np.array(self._batches, dtype=np.int64))
@@ -312,7 +336,7 @@ class Places:
         self.__init__()  # type: ignore[misc]
         self.sources = list(state["sources"])
         self._known = {name: number for number, name in enumerate(self.sources)}
-        self._rows = workdir.column("place-rows", np.int64)
+        self.rows = workdir.column("place-rows", np.int64)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
         self._batches = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
         self._size = sum(entry[_SIZE] for entry in self._batches)
@@ -326,7 +350,7 @@ class Places:
         base = table[at, _BASE]
         gaps = np.flatnonzero(base >= 0)
         if gaps.size:
-            local[gaps] = self._rows.take(base[gaps] + inside[gaps])
+            local[gaps] = self.rows.take(base[gaps] + inside[gaps])
         return table[at, _SOURCE], local
 
     def span(self, source: int) -> tuple[int, int]:
@@ -374,6 +398,11 @@ def repeated_among(ids: Any) -> tuple[int, str | None]:
         return 0, None
     first_again = int(np.delete(np.arange(codes.size), firsts)[0])
     return int(codes.size - firsts.size), str(ids[first_again].as_py())
+
+
+def _head(source: str) -> str:
+    """Return what comes before the row in the ids that are made for a source."""
+    return f"{shown_path(source)}:"
 
 
 def id_hashes(ids: Any) -> U64:

@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy import uint64
 
+from neardup.kernels._bits import cttz64, store64
 from neardup.kernels._jit import kernel, part
 
 LONGEST = 20
 """Bytes of the longest, with its sign."""
 _SEPARATOR = 0xFF  # inputs.items.ITEM_SEPARATOR
-_MINUS, _ZERO = 0x2D, 0x30
-_HUNDRED = uint64(100)
-
-# The two digits of each number below 100.
-_PAIRS = np.array([_ZERO + digit for number in range(100) for digit in divmod(number, 10)], dtype=np.uint8)
+_MINUS = 0x2D
+_ZEROS = uint64(0x3030303030303030)
+_GROUP = uint64(10**8)
 
 
 @part
-def _write(value, out, to):
-    """Write a number in decimal from ``to`` on, and return the place behind it."""
+def _eight(value):
+    """Return the eight digits of a number below 10**8, each in a byte of a uint64, the first one in the lowest."""
+    high = value // uint64(10_000)
+    fours = high | (value - high * uint64(10_000)) << uint64(32)
+    high = fours * uint64(10_486) >> uint64(20) & uint64(0x0000007F0000007F)
+    twos = high | (fours - high * uint64(100)) << uint64(16)
+    high = twos * uint64(103) >> uint64(10) & uint64(0x000F000F000F000F)
+    return high | (twos - high * uint64(10)) << uint64(8)
+
+
+@part
+def write_integer(value, out, to):
+    """Write a number in decimal from ``to`` on, and up to seven bytes more; return the index after it."""
     left = uint64(value)
     if value < 0:
         out[to] = _MINUS
         to += 1
         left = uint64(0) - left
-    size = 1
-    most = uint64(10)
-    while size < 19 and left >= most:
-        most *= uint64(10)
-        size += 1
-    at = to + size
-    while left >= _HUNDRED:
-        rest = left // _HUNDRED
-        two = np.int64(left - rest * _HUNDRED)
-        at -= 2
-        out[at] = _PAIRS[2 * two]
-        out[at + 1] = _PAIRS[2 * two + 1]
-        left = rest
-    if at - to == 2:
-        out[to] = _PAIRS[2 * np.int64(left)]
-    out[at - 1] = _PAIRS[2 * np.int64(left) + 1]
-    return to + size
+    scale = uint64(1)
+    while left // scale >= _GROUP:
+        scale *= _GROUP
+    digits = _eight(left // scale)
+    zeros = min(cttz64(digits) >> 3, 7)
+    store64(out, to, digits + _ZEROS >> uint64(8 * zeros))
+    to += 8 - zeros
+    while scale > uint64(1):
+        scale //= _GROUP
+        store64(out, to, _eight(left // scale % _GROUP) + _ZEROS)
+        to += 8
+    return to
 
 
 @kernel("read(int64[::1]), read(int64[::1]), uint8[::1], int64[::1]")
@@ -58,5 +62,5 @@ def join_integers(values, starts, out, offsets):
             if j > starts[i]:
                 out[to] = _SEPARATOR
                 to += 1
-            to = _write(values[j], out, to)
+            to = write_integer(values[j], out, to)
         offsets[i + 1] = to

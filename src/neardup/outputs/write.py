@@ -2,8 +2,8 @@
 
 A similarity is written so that it reads back as the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180
 (CSV) say. A table may come as a stream, and need not fit into memory: rows are cut into pieces by their number and
-size, so the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
-Python object a row: writing a million pairs takes about a second.
+size, so the bytes written do not depend on how they came. Cells are made column by column inside Arrow, and a kernel
+writes them row by row; ids that need no change it writes from where they lie, by the rows of their documents.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.inputs.formats import COMPRESSIONS
 from neardup.inputs.walk import SPEC_SUFFIX
 from neardup.outputs.atomic import AtomicFiles, is_special, output_place, remove_parts, writing
+from neardup.outputs.rows import RowTable
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
-from neardup.types import I64
+from neardup.types import I64, SLACK, U8, Documents
 
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet", "xlsx")
 _WHOLE = ("parquet", "xlsx")
@@ -42,6 +43,7 @@ _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
 """A row group of Parquet."""
 
 _NOTHING = np.empty(0, dtype=np.uint8)
+_NO_IDS = np.empty((0, 6), dtype=np.int64)
 _LOOKED_AT = 1 << 12
 """Numbers of a column by which it is told whether most come again."""
 
@@ -53,8 +55,8 @@ _CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
 class Output(NamedTuple):
     """A table, where it goes, and in which format (None: as the suffix of the target says)."""
 
-    table: pa.Table | pa.RecordBatchReader
-    """A reader is read once, to its end."""
+    table: pa.Table | pa.RecordBatchReader | RowTable
+    """A stream is read once, to its end."""
     target: str | Path
     format: str | None = None
 
@@ -87,7 +89,7 @@ def _suffix_of(target: str | Path) -> tuple[str, str | None]:
 
 
 def write_table(
-    table: pa.Table | pa.RecordBatchReader, target: str | Path, *, format: str | None, spec: dict[str, Any]
+    table: pa.Table | pa.RecordBatchReader | RowTable, target: str | Path, *, format: str | None, spec: dict[str, Any]
 ) -> None:
     """Write one table to a file or, for ``-``, to stdout; see ``write_tables``."""
     write_tables([Output(table, target, format)], spec=spec)
@@ -139,7 +141,7 @@ def remove_leftovers(target: str | Path) -> None:
     remove_parts(f"{os.fspath(target)}{SPEC_SUFFIX}")
 
 
-def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
+def _write_stdout(table: pa.Table | pa.RecordBatchReader | RowTable, format: str, spec: dict[str, Any]) -> None:
     if getattr(sys.stdout, "buffer", None) is None:
         raise OutputError("stdout is closed. Give a file for the output.")
     with writing("stdout"):
@@ -149,7 +151,11 @@ def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dic
 
 
 def _write(
-    table: pa.Table | pa.RecordBatchReader, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None
+    table: pa.Table | pa.RecordBatchReader | RowTable,
+    stream: BinaryIO,
+    format: str,
+    spec: dict[str, Any],
+    compression: str | None,
 ) -> None:
     schema = table.schema
     batches = table.to_batches() if isinstance(table, pa.Table) else table
@@ -161,14 +167,13 @@ def _write(
 
         write_xlsx(schema, batches, stream, spec)
         return
-    pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
     packed: Any = None
     if compression in ("gzip", "zstd"):  # what was written with these stays the same bytes
         packed = pa.CompressedOutputStream(Sink(stream).file(), compression)
     elif compression:
         packed = Sink(stream, compression)
     with packed or contextlib.nullcontext(stream) as taker:
-        for piece in pieces:
+        for piece in _lines(schema, batches, format):
             taker.write(piece)
 
 
@@ -182,30 +187,68 @@ def _write_parquet(
             writer.write_table(pa.Table.from_batches([group.replace_schema_metadata(noted.metadata)], noted))
 
 
-def _jsonl(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[memoryview]:
-    """Yield the lines of a table as JSON objects, a piece of rows at a time."""
-    keys = [json.dumps(name, ensure_ascii=False) for name in schema.names]
-    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
-        parts: list[Any] = []
-        before = "{"
-        for key, column in zip(keys, batch.columns, strict=True):
-            # quotes that every cell has are written with what stands between the columns: joined by themselves they
-            # would take as long as all else
-            quote = '"' if _is_text(column.type) and not column.null_count else ""
-            cells = _cells(column, _json_escaped if quote else _json_text, null="null")
-            parts += [f"{before}{key}: {quote}", cells]
-            before = f"{quote}, "
-        yield _joined([*parts, f"{before.removesuffix(', ')}}}\n"])
+def _lines(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch] | RowTable, format: str
+) -> Iterator[bytes | memoryview]:
+    """Yield a table as JSONL, or as CSV as RFC 4180 has it (CRLF, doubled quotes), in the pieces of ``_regrouped``.
+
+    A piece is valid until the next one, because all are written in one place, which stays in the cache.
+    """
+    from neardup.inputs.batches import documents_from  # imported here, because looking at a name needs no numba
+    from neardup.kernels.lines import write_rows
+
+    names, escaped = schema.names, _csv_text if format == "csv" else _json_escaped
+    if format == "csv":
+        yield (",".join(_csv_text(strings(names)).to_pylist()) + "\r\n").encode()
+    ids, longest, is_text = None, 0, False
+    if isinstance(batches, RowTable) and (ids := batches.ids.batches(escaped)) is not None:
+        pieces, longest, is_text = batches.pieces, batches.ids.longest, _is_text(batches.ids.type)
+    else:
+        pieces = (batch.columns for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES))
+    out, to, rows, size = np.empty(_TEXT_BYTES, dtype=np.uint8), 0, 0, 0
+    for columns in pieces:
+        # quotes that every cell has are in the text between them: adding these to cells takes as long as all else
+        plain = [
+            is_text if isinstance(each, np.ndarray) else _is_text(each.type) and not each.null_count for each in columns
+        ]
+        between = Documents.from_texts(_between(names, plain, format))
+        widest = between.nbytes + SLACK
+        held: list[Any] = []
+        facts: list[tuple[int, ...]] = []
+        for column, is_plain in zip(columns, plain, strict=True):
+            if isinstance(column, np.ndarray):
+                held.append(np.ascontiguousarray(column, dtype=np.int64))
+                facts.append((held[-1].ctypes.data, int(is_text), 0, 0))
+                widest += longest
+            else:
+                text, null = (escaped, "") if format == "csv" else (escaped if is_plain else _json_text, "null")
+                cells, sizes = documents_from(_cells(column, text, null=null)), _text_bytes(column)
+                held += [cells, sizes]
+                facts.append((0, *(each.ctypes.data for each in (cells.data, cells.offsets, sizes))))
+                widest += int(np.diff(cells.offsets).max(initial=0))
+        marks, count, row = between.data.ctypes.data + between.offsets, len(columns[0]), 0
+        while row < count:
+            at = row, to, rows, size, _TEXT_ROWS, _TEXT_BYTES, widest
+            row, to, rows, size = write_rows(_NO_IDS if ids is None else ids, np.array(facts), marks, count, *at, out)
+            if rows == _TEXT_ROWS or size >= _TEXT_BYTES:
+                yield out[:to].data
+                to = rows = size = 0
+            elif row < count:
+                out = np.concatenate((out[:to], np.empty(out.size + widest, dtype=np.uint8)))
+    if rows:
+        yield out[:to].data
 
 
-def _csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | memoryview]:
-    """Yield a header line and the rows of a table as RFC 4180 has them (CRLF, doubled quotes)."""
-    names = strings(schema.names)
-    yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
-    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
-        cells = [_cells(column, _csv_text, null="") for column in batch.columns]
-        ends = [*[","] * (len(cells) - 1), "\r\n"]
-        yield _joined([part for pair in zip(cells, ends, strict=True) for part in pair])
+def _between(names: Sequence[str], plain: Sequence[bool], format: str) -> list[str]:
+    """Return the text before each cell of a line and after the last; in JSON with the quotes of the ``plain`` cells."""
+    if format == "csv":
+        return ["", *[","] * (len(names) - 1), "\r\n"]
+    found, before = [], "{"
+    for name, is_plain in zip(names, plain, strict=True):
+        quote = '"' if is_plain else ""
+        found.append(f"{before}{json.dumps(name, ensure_ascii=False)}: {quote}")
+        before = f"{quote}, "
+    return [*found, f"{before.removesuffix(', ')}}}\n"]
 
 
 def _regrouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.RecordBatch]:
@@ -216,7 +259,7 @@ def _regrouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int, 
     held: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0
     for batch in batches:
-        sums = np.cumsum(_row_bytes(batch))
+        sums = np.cumsum(8 * batch.num_columns + sum(map(_text_bytes, batch.columns)))
         start = 0
         while start < batch.num_rows:
             done = int(sums[start - 1]) if start else 0
@@ -240,24 +283,14 @@ def _one(schema: pa.Schema, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches, schema).combine_chunks().to_batches()[0]
 
 
-def _row_bytes(batch: pa.RecordBatch) -> I64:
-    """int64[rows]: about how many bytes each row has, 8 for each column and beside that those of texts."""
-    size = np.full(batch.num_rows, 8 * batch.num_columns, dtype=np.int64)
-    for column in batch.columns if batch.num_rows else ():
-        width = {pa.string(): np.int32, pa.large_string(): np.int64}.get(column.type)
-        if width is not None:  # by hand: Arrow's own way to numpy loads pandas where it is installed
-            ends = np.frombuffer(column.buffers()[1], dtype=width)
-            size += np.diff(ends[column.offset : column.offset + batch.num_rows + 1])
-    return size
-
-
-def _joined(parts: Sequence[Any]) -> memoryview:
-    """Join texts and columns row by row; Arrow lays the rows end to end in one buffer: the output."""
-    scalars = [scalar(part) if isinstance(part, str) else part for part in parts]
-    rows = pc.binary_join_element_wise(*scalars, scalar(""))
-    first = rows.buffers()[1]
-    ends = memoryview(first).cast("q")[rows.offset : rows.offset + len(rows) + 1]
-    return memoryview(rows.buffers()[2])[ends[0] : ends[-1]]
+def _text_bytes(column: pa.Array) -> I64:
+    """int64[rows]: the bytes of each text of a column, 0 for what is not a text."""
+    width = {pa.string(): np.int32, pa.large_string(): np.int64}.get(column.type)
+    if width is None or not len(column):
+        return np.zeros(len(column), dtype=np.int64)
+    # by hand: Arrow's own way to numpy loads pandas where it is installed
+    ends = np.frombuffer(column.buffers()[1], dtype=width)[column.offset : column.offset + len(column) + 1]
+    return np.diff(ends).astype(np.int64)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -307,18 +340,28 @@ def _json_text(cells: pa.Array) -> pa.Array:
 
 
 def _json_escaped(cells: pa.Array) -> pa.Array:
-    _, ends, texts = cells.buffers()
-    bounds = np.frombuffer(ends, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
-    held = (
-        np.frombuffer(texts, dtype=np.uint8)[bounds[0] : bounds[-1]] if texts is not None and len(cells) else _NOTHING
-    )
+    held = _held(cells)[1]
     if not any(found.any() for found in (held < 0x20, held == ord('"'), held == ord("\\"))):
         return cells
     return _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _csv_text(cells: pa.Array) -> pa.Array:
+    starts, held = _held(cells)
+    if np.all(starts[1:] > starts[:-1]) and not any((held == byte).any() for byte in b'",\r\n'):
+        ends = held[starts[:-1]], held[starts[1:] - 1]
+        if not any((byte == blank).any() for byte in ends for blank in b" \t"):
+            return cells
     return _rewritten(cells, _CSV_SPECIAL, lambda text: '"' + text.replace('"', '""') + '"')
+
+
+def _held(cells: pa.Array) -> tuple[I64, U8]:
+    """Return where each cell begins, and the last one ends, in the bytes of all; and these bytes."""
+    _, ends, texts = cells.buffers()
+    if texts is None or not len(cells):
+        return np.zeros(len(cells) + 1, dtype=np.int64), _NOTHING
+    bounds = np.frombuffer(ends, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    return bounds - bounds[0], np.frombuffer(texts, dtype=np.uint8)[bounds[0] : bounds[-1]]
 
 
 def _rewritten(cells: pa.Array, special: str, rewrite: Callable[[str], str]) -> pa.Array:

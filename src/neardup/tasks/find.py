@@ -18,6 +18,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
+from neardup.outputs.rows import RowTable
 from neardup.params import (
     AUTO,
     Bands,
@@ -196,7 +197,7 @@ def candidate_task(candidates: bool) -> dict[str, Any]:
     return {"candidates": True} if candidates else {}
 
 
-def candidate_table(run: Run, search: SearchState) -> pa.RecordBatchReader:
+def candidate_table(run: Run, search: SearchState) -> RowTable:
     """Return id_a, id_b, bands, estimate, similarity, verdict of every candidate pair of distinct texts, as a stream.
 
     ``search`` was made with ``keep_keys``. ``bands`` has the numbers of the bands that the pair shares, from 1 on, with
@@ -206,15 +207,13 @@ def candidate_table(run: Run, search: SearchState) -> pa.RecordBatchReader:
     names = {"bands": pa.string(), "estimate": pa.float64(), "similarity": pa.float64(), "verdict": pa.string()}
     schema = pa.schema({"id_a": ids.type, "id_b": ids.type, **names})
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def columns() -> Iterator[list[Any]]:
         for found in list_candidates(search):
             bands = strings(" ".join(map(str, np.flatnonzero(met) + 1)) for met in found.met)
-            pairs = found.pairs
-            columns = [ids.take(pairs.left), ids.take(pairs.right), bands, numbers(found.estimate)]
-            columns += [numbers(pairs.similarity), strings(found.verdict)]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            more = [bands, numbers(found.estimate), numbers(found.pairs.similarity), strings(found.verdict)]
+            yield [found.pairs.left, found.pairs.right, *more]
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return RowTable(schema, ids, columns())
 
 
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:

@@ -6,12 +6,11 @@ be shown too. Of a text that normalisation did not change nothing is kept beside
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.arrays import numbers, strings
 from neardup.cutting import cut
@@ -92,47 +91,3 @@ class WrittenTexts:
 def _enough(most: int) -> int:
     """Bytes that hold the first ``most`` characters of any text, and the one behind them whole."""
     return 4 * (most + 2)
-
-
-Named = tuple[pa.RecordBatch, tuple[I64, ...]]
-"""Rows of a table, and the documents that each of them names: one or more columns of rows of the run."""
-
-
-def table_stream(
-    schema: pa.Schema,
-    batches: Iterable[Named],
-    texts: WrittenTexts | None,
-    names: Sequence[str],
-    *,
-    with_text: bool | int,
-    text_rows: int | None = None,
-) -> pa.RecordBatchReader:
-    """A table as a stream; ``with_text``: with columns ``names`` at its end, the texts of the documents it names.
-
-    A number cuts each text to so many characters. Only the first ``text_rows`` rows get theirs, where that is given.
-    Rows are cut into smaller batches where their texts are long.
-    """
-    if with_text is False:
-        return pa.RecordBatchReader.from_batches(schema, (batch for batch, _ in batches))
-    assert texts is not None, "the run was not told to keep its texts"
-    most = None if with_text is True else with_text
-    for name in names:
-        schema = schema.append(pa.field(name, pa.large_string()))
-
-    def filled() -> Iterator[pa.RecordBatch]:
-        done = 0
-        for batch, columns in batches:
-            known = batch.num_rows if text_rows is None else min(max(0, text_rows - done), batch.num_rows)
-            done += batch.num_rows
-            for part in texts.pieces(*(rows[:known] for rows in columns), most=most):
-                beside = [texts.take(rows[part], most) for rows in columns]
-                yield _joined(batch.slice(part.start, part.stop - part.start), beside, schema)
-            if known < batch.num_rows:
-                nothing = pa.nulls(batch.num_rows - known, pa.large_string())
-                yield _joined(batch.slice(known), [nothing] * len(columns), schema)
-
-    return pa.RecordBatchReader.from_batches(schema, filled())
-
-
-def _joined(batch: pa.RecordBatch, more: Sequence[Any], schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)

@@ -17,7 +17,6 @@ import pyarrow as pa
 from neardup.arrays import numbers, strings
 from neardup.cutting import distinct
 from neardup.engine.fit import PASSAGES, unlike_protected
-from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.datasets import DatasetSource
@@ -25,6 +24,7 @@ from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Places
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
+from neardup.outputs.rows import RowTable
 from neardup.params import DEFAULT_MEASURE, OVERLAP
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
@@ -124,36 +124,34 @@ class Cleaning:
         starts = [None] * picked.size if self.passages is None else self.passages.starts(picked)
         return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked), starts)
 
-    def removals(self, with_text: bool | int = False) -> pa.RecordBatchReader:
-        """One record for each document that goes, in input order, as a stream.
+    def removals(self, with_text: bool | int = False) -> RowTable | pa.RecordBatchReader:
+        """Return one record for each removed document, in input order, as a stream.
 
-        With texts also text and keeper_text: what it says, and what the document says that is kept for it.
+        With texts also text and keeper_text: those of the document and of its keeper.
         """
-        ids, chosen, schema = self.run.provenance.ids, self.chosen, self.schema
+        ids, chosen = self.run.provenance.ids, self.chosen
 
-        def batches() -> Iterator[Named]:
+        def columns() -> Iterator[list[Any]]:
             for i, part in enumerate(ids.pieces(chosen.rows, chosen.keeper)):
                 if i % 8 == 0:
                     self.run.space.release_memory()
                 source, local = self.origins.names(chosen.rows[part])
-                columns = [
-                    ids.take(chosen.rows[part]),
+                yield [
+                    chosen.rows[part],
                     source,
                     numbers(local),
-                    ids.take(chosen.keeper[part]),
+                    chosen.keeper[part],
                     self.origins.names(chosen.keeper[part])[0],
                     numbers(chosen.similarity[part]),
                     numbers(chosen.cluster[part]),
                     self._rules(part),
                     *([] if self.passages is None else self.passages.columns(part)),
                 ]
-                rows = chosen.rows[part], chosen.keeper[part]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema), rows
 
         texts = self.search.collection.written
         if with_text is not False and texts is not None:
             texts.prepare(np.concatenate((chosen.rows, chosen.keeper)))
-        return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
+        return RowTable(self.schema, ids, columns()).with_texts(texts, ("text", "keeper_text"), with_text)
 
     def removed_from(self, source: str) -> I64:
         """int64: local rows of a source that go, rising."""
