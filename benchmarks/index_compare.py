@@ -279,11 +279,12 @@ def table(known: Figures) -> list[str]:
 def truths(one: Figures) -> str:
     """Return the line about recall and precision of one index of neardup."""
     check = one["check"]
-    kind = check["kinds"][one["says"]]
+    kind, (right, asked) = check["kinds"][one["says"]], check.get("seen", [0, 0])
+    seen = f"; `seen` is right on {right:,} of {asked:,}" if asked else ""
     return (
         f"recall / precision over {check['asked']:,} questions at {one['documents']:,}: {kind['recall']:.4f} / "
         f"{kind['precision']:.4f} ({check['pairs']:,} pairs; {kind['false']} false; {kind['differs']} similarities "
-        f"differ; {check['sources']} of {check['copies']} originals found)"
+        f"differ; {check['sources']} of {check['copies']} originals found{seen})"
     )
 
 

@@ -74,6 +74,10 @@ class Program:
         """Return the ways to ask that are timed. The first is compared with neardup's first."""
         return {self.says: self.answer}
 
+    def seen(self, text: str) -> bool | None:
+        """Return whether the index has a match of a text; None if the program has no such question."""
+        return None
+
     def writes(self) -> dict[str, Callable[[Any], Any]]:
         """Return the ways to ask that may add the text. They are timed on the crowd only."""
         return {}
@@ -126,6 +130,9 @@ class Neardup(Program):
 
     def everything(self, text: str) -> dict[str, Found]:
         return {self.says: [(hit.id, hit.similarity) for hit in self.index.query(text, top=None)]}
+
+    def seen(self, text: str) -> bool | None:
+        return self.index.seen(text) is not None if hasattr(self.index, "seen") else None
 
     def ways(self) -> dict[str, Callable[[Any], Any]]:
         index, ways = self.index, {self.says: self.answer}

@@ -72,6 +72,7 @@ class Worker:
     def check(self, source: str, seconds: float) -> dict[str, Any]:
         """Compare all matches with the truth, question by question, until the seconds are spent."""
         began, asked, sources, copies, pairs = self.cpu(), 0, 0, 0, 0
+        seen: list[bool] = []
         found: dict[str, list[int]] = {}
         for question in read_questions(Path(source)):
             if self.cpu() - began > seconds:
@@ -79,6 +80,8 @@ class Worker:
             true = {key: similarity for *keys, similarity in question.true if keys[0] < self.documents for key in keys}
             asked, pairs = asked + 1, pairs + len(true) // 2
             copies += question.source is not None
+            if (is_there := self.program.seen(question.text)) is not None:
+                seen.append(is_there == bool(true))
             for kind, hits in self.program.everything(question.text).items():
                 counts = found.setdefault(kind, [0, 0, 0])
                 counts[0] += len(hits)
@@ -96,7 +99,8 @@ class Worker:
             }
             for kind, (hits, right, odd) in found.items()
         }
-        return {"asked": asked, "pairs": pairs, "sources": sources, "copies": copies, "kinds": kinds}
+        counted = {"asked": asked, "pairs": pairs, "sources": sources, "copies": copies}
+        return counted | {"kinds": kinds, "seen": [sum(seen), len(seen)]}
 
     def change(self, source: str, one: int, many: int) -> dict[str, Any]:
         """Remove documents one by one and in one call, then add the first ones again."""
