@@ -347,10 +347,16 @@ class Trigrams(Program):
     def remove(self, rows: list[int], ids: list[str]) -> None:
         self.ask.execute("DELETE FROM doc WHERE id = ANY(%s)", (ids,))
 
-    def answer(self, text: str) -> Any:
+    def _best(self, text: str, top: int | None) -> list[str]:
         query = "SELECT id FROM doc WHERE body %% %s ORDER BY similarity(body, %s) DESC LIMIT %s"
-        self.ask.execute(query, (text, text, TOP))
+        self.ask.execute(query, (text, text, top))
         return [name for (name,) in self.ask.fetchall()]
+
+    def answer(self, text: str) -> Any:
+        return self._best(text, TOP)
+
+    def everything(self, text: str) -> dict[str, Found]:
+        return {self.says: [(name, None) for name in self._best(text, None)]}
 
     def disk(self) -> int:
         self.ask.execute("SELECT pg_total_relation_size('doc')")
