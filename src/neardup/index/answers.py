@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,12 @@ from neardup.cutting import distinct
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
-from neardup.index.statements import Reading
+from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of, names_of
 from neardup.kernels.postings import Found
+from neardup.stages.asking import FEW
 from neardup.stages.verify import check_pairs
-from neardup.types import F64, I32, I64, U32, Documents
+from neardup.types import F64, I32, I64, U32, Documents, PaddedSets
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
@@ -33,7 +35,7 @@ AT_ONCE = 32
 GROUPS_LATER = 16
 """The number of such groups that are fetched together after the first one had no match."""
 QUICK_BYTES = 1 << 16
-"""The longest text that ``quick`` answers."""
+"""The longest text that is answered by itself: inside the transaction, in memory under the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,46 +67,63 @@ class _Candidates:
         return _Candidates(self.query[places], self.number[places], self.bands[places], same_text)
 
 
-def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
-    """What is like each query; see ``hits``."""
+def answers(core: Core, blobs: Sequence[bytes], top: int | None, threshold: float | None) -> list[list[Hit]]:
+    """Return what is like each query; see ``hits``."""
+    if threshold is not None and len(blobs) == 1:
+        few = _ask_few(core, blobs[0], top=top, threshold=threshold)
+        if few is not None:
+            return [few]
     found: list[list[Hit]] = []
-    for prepared in _blocks(core, queries):
+    for prepared in _blocks(core, blobs):
         found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top))
     return found
 
 
-def _blocks(core: Core, queries: Documents) -> Iterator[PreparedDocuments]:
-    """Prepare QUERY_BLOCK queries at a time."""
-    for start in range(0, len(queries), QUERY_BLOCK):
-        is_all = len(queries) <= QUERY_BLOCK
-        yield core.sketcher.prepare_query(
-            queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
-        )
-
-
-def seen(core: Core, queries: Documents, threshold: float) -> list[Hit | None]:
+def seen(core: Core, blobs: Sequence[bytes], threshold: float) -> list[Hit | None]:
     """Return a verified match of each query, or None if it has none; see ``first_hits``."""
-    found: list[Hit | None] = []
-    for prepared in _blocks(core, queries):
-        work = partial(first_hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold)
-        found += [matches[0] if matches else None for matches in core.ask(work)]
-    return found
+    few = _ask_few(core, blobs[0], top=1, threshold=threshold) if len(blobs) == 1 else None
+    found = [] if few is None else [few]
+    for prepared in _blocks(core, blobs) if few is None else ():
+        found += core.ask(partial(first_hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold))
+    return [matches[0] if matches else None for matches in found]
 
 
-def quick(core: Core, text: str, *, top: int | None, threshold: float | None, most: int) -> list[Hit] | None:
+def quick(core: Core, text: str, *, top: int | None, threshold: float, most: int = FEW) -> list[Hit] | None:
     """Return what is like one text, as ``answers`` does, or None if that may take long.
 
-    None if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates.
+    None if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates; more than FEW are never checked.
     """
-    if len(text) > QUICK_BYTES:
+    return _ask_few(core, core.sketcher.blob(text, "the text"), top=top, threshold=threshold, most=most)
+
+
+def _blocks(core: Core, blobs: Sequence[bytes]) -> Iterator[PreparedDocuments]:
+    """Prepare QUERY_BLOCK queries at a time."""
+    for start in range(0, len(blobs), QUERY_BLOCK):
+        yield core.sketcher.prepare_query(Documents.from_bytes(blobs[start : start + QUERY_BLOCK]))
+
+
+def _ask_few(core: Core, blob: bytes, *, top: int | None, threshold: float, most: int = FEW) -> list[Hit] | None:
+    """Return what is like one text; None if it is long, has more than ``most`` candidates, or meets any damage."""
+    if len(blob) > QUICK_BYTES:
         return None
-    documents = core.sketcher.from_values([text])
-    prepared = core.sketcher.prepare_query(documents)
+    asking = core.sketcher.asking
 
     def work(reading: Reading, view: View) -> list[Hit] | None:
-        if view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0).numbers.size > most:
-            return None
-        return hits(reading, view, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top)[0]
+        normal, met = asking.candidates(blob, view.table)
+        if not met or len(met) > most:
+            return None if met else met
+        rows = reading.rows(sorted(number for number, _ in met))
+        if len(rows) < len(met):
+            reading.check_absent(sorted({number for number, _ in met}.difference(row[0] for row in rows)))
+        similarity = asking.similarities(normal, rows, threshold) if rows else []
+        if similarity is None:
+            sets = core.sketcher.sets(Documents.from_bytes([normal]))
+            left, right = np.zeros(len(rows), dtype=np.int64), np.arange(len(rows))
+            similarity = _compared(core.sketcher, reading, rows, left, right, sets, threshold).tolist()
+        near = [(-value, row) for value, row in zip(similarity, rows, strict=True) if value >= 0]
+        near.sort(key=itemgetter(0))  # of equals the one added first: rows come in this order
+        bands = dict(met)
+        return [Hit(original_id(row[1], row[2]), -value, bands[row[0]]) for value, row in near[:top]]
 
     return core.ask(work)
 
@@ -202,11 +221,9 @@ def _check(
                 gone.append(some[~is_there])
                 some = some[is_there]
             if rows:
-                documents, _, _ = documents_of(rows, reading.path)
-                names.update((row[0], (row[1], row[2])) for row in rows)
                 left, right = np.searchsorted(asked, query[some]), np.searchsorted(there, number[some])
-                others = sketcher.sets(sketcher.normalized(documents))
-                similarity[some] = check_pairs(left, right, sets, others, threshold=threshold)
+                similarity[some] = _compared(sketcher, reading, rows, left, right, sets, threshold)
+                names.update((row[0], (row[1], row[2])) for row in rows)
         return np.concatenate(gone)
 
     places = np.flatnonzero(same_text == np.arange(same_text.size))
@@ -219,6 +236,14 @@ def _check(
         same_text = same_text.copy()
         same_text[others] = others
     return similarity[same_text], names
+
+
+def _compared(
+    sketcher: Sketcher, reading: Reading, rows: list[Row], left: I64, right: I64, sets: PaddedSets, threshold: float
+) -> F64:
+    """Return the exact similarity of ``sets`` at ``left`` and stored documents at ``right``, -1 below the threshold."""
+    documents, _, _ = documents_of(rows, reading.path)
+    return check_pairs(left, right, sets, sketcher.sets(sketcher.normalized(documents)), threshold=threshold)
 
 
 def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ they miss is found only by holding the texts asked about against every document,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -28,12 +29,12 @@ PAIRS_AT_A_TIME = 1 << 20
 
 
 def nearest(
-    core: Core, queries: Documents, *, top: int | None, threshold: float, exhaustive: bool, observer: Observer
+    core: Core, queries: Sequence[bytes], *, top: int | None, threshold: float, exhaustive: bool, observer: Observer
 ) -> list[list[Hit]]:
     """The documents most like each query, most similar first; see ``Index.nearest``."""
     if not exhaustive:
         return answers(core, queries, top, threshold)
-    prepared = core.sketcher.prepare_query(queries)
+    prepared = core.sketcher.prepare_query(Documents.from_bytes(queries))
     work = partial(_scan, core=core, prepared=prepared, top=top, threshold=threshold, observer=observer)
     return core.ask(work)
 

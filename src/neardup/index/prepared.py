@@ -26,14 +26,13 @@ from neardup.stages import bands as band_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
+from neardup.stages.asking import Asking
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
 
 NUMBER, EMPTY, SHORT = 1, 2, 4
 """Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle."""
 _S32 = np.uint64(32)
-_HIGH = np.uint64(0xFFFFFFFF00000000)
-_ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,8 @@ class Sketcher:
         self._stored = Hasher(spec.shingle, spec.seed)
         self._private = Hasher.private(spec.shingle)
         self.is_item = spec.shingle.kind == "item"
+        self.asking = Asking(spec, self._stored, self._private)
+        """What answers a single text."""
 
     def normalized(self, documents: Documents) -> Documents:
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
@@ -174,11 +175,13 @@ class Sketcher:
         return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
 
     def from_values(self, texts: Any) -> Documents:
-        """Texts, or sets where the index holds sets, as one block; InputError tells where one is none."""
-        blobs: list[bytes] = []
-        for position, value in enumerate(as_iterable(texts, "texts")):
-            blobs.append(self.blob(value, f"text {position} (counted from 0)"))
-        return Documents.from_bytes(blobs)
+        """Return texts, or sets where the index holds sets, as one block; see ``blobs``."""
+        return Documents.from_bytes(self.blobs(texts))
+
+    def blobs(self, texts: Any) -> list[bytes]:
+        """Return the bytes of texts, or sets where the index holds sets. Raises InputError, which names a bad one."""
+        values = enumerate(as_iterable(texts, "texts"))
+        return [self.blob(value, f"text {position} (counted from 0)") for position, value in values]
 
     def blob(self, value: Any, what: str) -> bytes:
         """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
@@ -250,15 +253,10 @@ def id_keys(ids: Sequence[str]) -> U32:
 
 
 def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64:
-    """int64[n]: checksum of each stored document.
-
-    The leading half is over id, number and kind, so that a name can be trusted without its text; the other half is
-    over text and number.
-    """
-    at = numbers.astype(np.uint64) * _AT
-    whole = ((id_prints * _ID + at + kinds.astype(np.uint64) * _KIND) & _HIGH) | ((text_prints + at) >> _S32)
-    signed: I64 = whole.view(np.int64)
-    return signed
+    """Return the checksum of each stored document, int64[n]."""
+    out = np.empty(numbers.size, dtype=np.int64)
+    stored.checksums(text_prints, id_prints, numbers, kinds, out)
+    return out
 
 
 def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
