@@ -31,8 +31,7 @@ GOOD = 1
 LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)
-WHOLE, CUT, DAMAGED = 0, 1, 2
-ALL = np.int64(2**62)
+ALL = 2**62
 """As a limit of postings: no limit."""
 PROBES = 64
 """Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; one
@@ -97,17 +96,17 @@ def _is_good(run, address):
 
 @part
 def _narrow(run, key, limit, span):
-    """Narrow the places of a directory entry in ``span`` to the addresses of at most ``limit`` postings of ``key``.
+    """Narrow the places of a directory entry in ``span`` to the addresses of the postings of ``key``.
 
-    Returns DAMAGED if a page is, CUT if the key has more postings, else WHOLE. The end is found by steps that double,
-    so only a few pages are touched, and only those are checked.
+    Returns their number, or -1 if a page is damaged; it stops at one more than ``limit``. The end is found by steps
+    that double, so only a few pages are touched, and only those are checked.
     """
     low, high = span[0], span[1]
     first, wanted, end = span[2], np.uint64(key) << S32, high
     while low < high:
         middle = (low + high) // 2
         if not _is_good(run, first + 8 * middle):
-            return DAMAGED
+            return -1
         if peek64(first + 8 * middle) < wanted:
             low = middle + 1
         else:
@@ -116,14 +115,13 @@ def _narrow(run, key, limit, span):
     while stop < end:
         at = min(stop + step, end) - 1
         if not _is_good(run, first + 8 * at):
-            return DAMAGED
+            return -1
         if peek64(first + 8 * at) >> S32 == np.uint64(key):
             stop, step = at + 1, 2 * step
         else:
             end, step = at, 1
-    is_cut = stop - low > limit
-    span[0], span[1] = first + 8 * low, first + 8 * (stop - is_cut)
-    return CUT if is_cut else WHOLE
+    span[0], span[1] = first + 8 * low, first + 8 * min(stop, low + limit)
+    return stop - low
 
 
 @part
@@ -153,14 +151,12 @@ def _find(runs, first_row, keys, q, limit, spans):
     for row in range(rows):
         left = limit
         for r in range(runs.shape[0]):
-            span = spans[r * rows + row]
-            told = _narrow(runs[r], keys[row, q], left, span)
-            if told == DAMAGED:
+            count = _narrow(runs[r], keys[row, q], left, spans[r * rows + row])
+            if count < 0:
                 return -1 - r, False
-            is_cut |= told == CUT
-            count = (span[1] - span[0]) // 8
-            total += count
-            left -= count
+            is_cut |= count > left
+            total += min(count, left)
+            left -= min(count, left)
     return total, is_cut
 
 
@@ -218,11 +214,9 @@ def lookup(runs, keys, wanted, first_row, limit):
             run = runs[r]
             for row in range(rows):
                 address, stop = spans[r * rows + row, 0], spans[r * rows + row, 1]
-                is_first = True
                 while address < stop:
-                    if (is_first or address % PAGE == 0) and not _is_good(run, address):
+                    if address % PAGE == 0 and not _is_good(run, address):
                         return ends, numbers[:0], bands[:0], same_text[:0], is_cut, r
-                    is_first = False
                     local = np.int64(peek64(address) & LOW)
                     address += 8
                     number = run[BASE] + local
