@@ -86,6 +86,8 @@ def test_a_match_is_found_exactly_if_there_is_one(
     texts = [*(crowded(draw) for _ in range(25)), *(" ".join(draw.sample(WORDS, 7)) for _ in range(10)), ""]
     check_seen(index, naive, texts, index.seen(texts))
     check_seen(index, naive, texts[::3], [index.seen(text) for text in texts[::3]])
+    for text, hit in zip(texts, index.seen(texts, threshold=0.8), strict=True):
+        assert (hit is None) == (naive.query(text, threshold=0.8) == []), text
     assert any(index.query(text, top=None) == [] for text in texts)
     assert any(index.seen(texts))
     for text in texts[:12]:
