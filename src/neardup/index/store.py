@@ -704,8 +704,8 @@ class Index:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
         Each document is checked and added in one step, in order, so those of one call are compared with each other too.
-        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. Empty
-        documents are always new.
+        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. A match
+        in the index is that of ``seen``. Empty documents are always new.
 
         Args:
             ids, texts: of the documents, as many of both; or of one.
