@@ -19,7 +19,6 @@ FEW = 32
 DAMAGED, MANY, NOT_NORMAL = -1, -2, -3
 """Results instead of a number of documents: a page or a document is damaged; there are more than FEW; a text may not be
 in its normal form."""
-S32 = np.uint64(32)
 
 _look, _sketch, _keys = within(normal.look), within(sketching.sketch_block), within(banding.all_keys)
 _lookup, _prints, _checksums = within(postings.lookup), within(stored.prints), within(stored.checksums)
@@ -46,8 +45,7 @@ def _are_normal(characters, data, offsets, items):
 def candidates(params, characters, is_normal, items, data, size, shape, runs, out):
     """Write number and bands of each document that shares a key with a text; return how many there are, or why not.
 
-    The text is the first ``size`` bytes of ``data``. ``shape`` has slots, rounds, bands and rows of the sketch; ``out``
-    is int64[FEW, 2].
+    The text is the first ``size`` bytes of ``data``; ``shape`` has slots, rounds, bands, rows; ``out`` is int64[FEW, 2].
     """
     (kind, k, key, letters), (slots, rounds, bands, width) = params, shape
     offsets = np.array([0, size])
@@ -57,7 +55,7 @@ def candidates(params, characters, is_normal, items, data, size, shape, runs, ou
     _sketch(HashParams(kind, k, key, letters), data, offsets, rounds, values, tokens)
     keys = np.empty((bands, 1), np.uint64)
     _keys(values, width, keys)
-    leading = (keys >> S32).astype(np.uint32)
+    leading = (keys >> postings.S32).astype(np.uint32)
     _, numbers, shared, _, is_cut, damaged = _lookup(runs, leading, tokens != 0, 0, FEW)
     if damaged >= 0:
         return DAMAGED
