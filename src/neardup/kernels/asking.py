@@ -45,7 +45,7 @@ def _are_normal(characters, data, offsets, items):
 def candidates(params, characters, is_normal, items, data, size, shape, runs, out):
     """Write number and bands of each document that shares a key with a text; return how many there are, or why not.
 
-    The text is the first ``size`` bytes of ``data``; ``shape`` has slots, rounds, bands, rows; ``out`` is int64[FEW, 2].
+    The text is the first ``size`` bytes of ``data``; ``shape``: slots, rounds, bands, rows; ``out`` is int64[FEW, 2].
     """
     (kind, k, key, letters), (slots, rounds, bands, width) = params, shape
     offsets = np.array([0, size])
