@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.index import answers
 from neardup.index.answers import find_ids, hits
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
@@ -226,9 +228,9 @@ class _Groups:
                 self._near.setdefault(one, []).append((other, float(similarity[i]), int(bands[i])))
 
     def in_index(self, writing: Writing, view: View) -> dict[int, list[Hit]]:
-        """Return the best matches in the index of each group: one, and another if the first may be replaced."""
-        core, distinct, top = self._core, self._distinct, 2 if self._is_upsert else 1
-        best = hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=top)
+        """Return the first matches in the index of each group: one, and another if the first may be replaced."""
+        how = partial(hits, sketcher=self._core.sketcher, threshold=self._threshold, limit=answers.FIRST_POSTINGS)
+        best = how(writing, view, prepared=self._distinct, top=2 if self._is_upsert else 1)
         return {int(first): found for first, found in zip(self._firsts, best, strict=True)}
 
     def match(self, position: int, best: dict[int, list[Hit]], admitted: dict[int, int]) -> Hit | None:

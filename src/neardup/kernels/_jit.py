@@ -42,6 +42,8 @@ _compiled: list[str] = []
 """The kernels that this process had to compile."""
 
 SECONDS = {
+    "asking.candidates": 11.0,
+    "asking.similarities": 4.0,
     "equal.colliding": 7.5,
     "joining.cells_of": 7.0,
     "repeats.find_pieces": 6.0,
@@ -186,6 +188,11 @@ def part(function: Callable[..., Any]) -> Any:
 def maker(function: Callable[..., Any]) -> Any:
     """A part that makes arrays."""
     return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True)
+
+
+def within(made: Any) -> Any:
+    """Return a kernel as a maker, for a kernel that does the work of several in one call."""
+    return made if numba.config.DISABLE_JIT else maker(made.py_func)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
