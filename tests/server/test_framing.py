@@ -230,7 +230,8 @@ def test_upgrade_is_ignored_and_the_body_stays_a_body(service: Running, upgrade:
 @pytest.mark.parametrize(
     "chunks",
     [b"+1c\r\n", b"-1c\r\n", b"0x1c\r\n", b" 1c\r\n", b"1c 1c\r\n", b"g\r\n", b"\r\n", b"ffffffffffffffffffffff\r\n",
-     b"1c \r\n", b"1c\t\r\n", b"1c\r", b"1c\r\r\n", b"1c;\r\n", b"1c; a\r\n", b"1c;a=\x01\r\n", b"1c;a\nb\r\n", b"1c;a=\"\r\n",
+     b"1c \r\n", b"1c\t\r\n", b"1c\r", b"1c\r\r\n", b"1c;\r\n", b"1c; a\r\n", b"1c;a=\x01\r\n", b"1c;a\nb\r\n",
+     b"1c;a=\"\r\n",
      b"1c;a\x00\r\n", b"1c;a=\"b\"c\r\n", b"1c;\xff\r\n"],
 )  # fmt: skip
 def test_malformed_chunk_ends_the_connection_without_a_second_answer(service: Running, chunks: bytes) -> None:
