@@ -21,7 +21,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
 from neardup.index import browsing, changes, folders, retention
 from neardup.index.ages import parse_age
-from neardup.index.answers import answers, find_ids
+from neardup.index.answers import answers, find_ids, seen
 from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
@@ -389,6 +389,35 @@ class Index:
         else:
             found = answers(self._core, documents, top, least if exact else None)
         return Hits(found[0]) if is_one else list(map(Hits, found))
+
+    @overload
+    def seen(self, texts: str, *, threshold: float | None = ...) -> Hit | None: ...
+    @overload
+    def seen(self, texts: Any, *, threshold: float | None = ...) -> Any: ...
+    def seen(self, texts: Any, *, threshold: float | None = None) -> Any:
+        """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
+
+        This answers "is there anything like it?" much sooner than ``query`` if thousands of documents are: it stops at
+        the first match. Candidates that share the most bands are checked first, 32 at a time, and the match is the most
+        similar of the first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
+
+        Args:
+            texts: as of ``query``.
+            threshold: least similarity; the index's when None, and no less than that.
+
+        Raises:
+            InputError: an argument is out of range, or a text is none.
+
+        >>> index = Index.create(threshold=0.5, shingle="word:2")
+        >>> index.add("a", "the quick brown fox jumps").added
+        1
+        >>> index.seen(["the quick brown fox jumped", "something else entirely"])
+        [Hit(id='a', similarity=0.6, bands=9), None]
+        """
+        least = self._threshold(threshold)
+        is_one, documents = self._asked(texts)
+        found = seen(self._core, documents, least)
+        return found[0] if is_one else found
 
     @watched
     def nearest(
