@@ -80,11 +80,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Note that an answer was sent, and read on. uvicorn's clock runs until something arrives."""
         super().on_response_complete()
+        self.metrics.begun -= 1
         if self._left or self._at < len(self._data):
             self._read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        if not self._is_answered:
+            self.metrics.begun -= 1
         for name in list(self._clocks):
             self._stop(name)
 
@@ -135,6 +138,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._at = end
         self.parser.feed_data(head)
         self._left = length
+        self.metrics.begun += 1
         return True
 
     def _read_body(self) -> None:
