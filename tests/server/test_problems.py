@@ -201,7 +201,7 @@ def test_unexpected_error_is_logged_under_its_number_without_what_it_quotes(
             raise ZeroDivisionError("secret") from exc
 
     monkeypatch.setattr(type(index), "query", fail)
-    answer = client.post("/query", json={"text": "a"})
+    answer = client.post("/query", json={"texts": ["a"]})
     assert "secret" not in _problem(answer, 500)
     assert f"incident {answer.json()['incident']}: Traceback" in caplog.text
     assert "KeyError\n" in caplog.text
@@ -217,7 +217,7 @@ def test_what_the_system_says_of_an_unexpected_error_is_logged(
         raise PermissionError(13, "Permission denied", "/srv/news.index\x1b[2J")
 
     monkeypatch.setattr(type(index), "query", fail)
-    _problem(client.post("/query", json={"text": "a"}), 500)
+    _problem(client.post("/query", json={"texts": ["a"]}), 500)
     assert "PermissionError: [Errno 13] Permission denied" in caplog.text
     assert "\x1b" not in caplog.text
 
@@ -241,5 +241,5 @@ def test_answer_that_takes_too_long_is_504(
     told = threading.Event()
     monkeypatch.setattr(type(index), "query", lambda *args, **options: told.wait(LIMIT))
     client = serving(index, ServiceLimits(answer_seconds=0.05))
-    assert "0.05 s" in _problem(client.post("/query", json={"text": "a"}), 504)
+    assert "0.05 s" in _problem(client.post("/query", json={"texts": ["a"]}), 504)
     told.set()
