@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIIIIqqqq16s")
 """Magic, version, header pages, rows, bits, base, span, postings, pages of data, spec id; behind it a checksum."""
 _CHECK_BYTES = 4
+_SUMMED_PAGES = 1 << 14
 
 
 def fresh_name(base: int, end: int) -> str:
@@ -49,12 +50,21 @@ def _pages(size: int) -> int:
     return -(-size // PAGE)
 
 
+class Block(Protocol):
+    """Rows of keys: an array, or what reads them from a file."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, row: int, /) -> U32: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """All that a run of documents is made from."""
 
     first: int
-    blocks: list[U32]
+    blocks: Sequence[Block]
     """uint32[bands + 1, n] each."""
     numbers: I64
     """int64: places of the documents from ``first`` on, rising; removed ones are left out."""
@@ -63,15 +73,16 @@ class Keys:
     has_shingles: NDArray[np.bool_]
 
     def run(self) -> Run:
-        whole = np.concatenate(self.blocks, axis=1)
+        rows = range(self.blocks[0].shape[0])
+        whole = np.stack([np.concatenate([block[row] for block in self.blocks]) for row in rows])
         return make_run(self.first, whole, self.prints, self.has_shingles, numbers=self.numbers)
 
 
 def write_new(path: Path, keys: Keys, spec_id: str) -> None:
     """Write the segment of documents whose keys are at hand, a row at a time."""
     rows = keys.blocks[0].shape[0]
-    everyone = keys.numbers.astype(np.uint64)
-    shingled = everyone[keys.has_shingles]
+    everyone = keys.numbers.view(np.uint64)
+    shingled = everyone if keys.has_shingles.all() else everyone[keys.has_shingles]
 
     def row(number: int) -> U64:
         whole = np.concatenate([block[number] for block in keys.blocks])
@@ -145,8 +156,10 @@ def _checked(head: bytes, body: bytes) -> bytes:
 
 def _sums(path: Path, header_pages: int, data_pages: int) -> U64:
     sums = np.zeros(data_pages, dtype=np.uint64)
-    if data_pages:
-        page_sums(np.memmap(path, np.uint8, "r", header_pages * PAGE, (data_pages * PAGE,)).view(np.ndarray), sums)
+    for begin in range(0, data_pages, _SUMMED_PAGES):  # so that few pages are mapped at a time
+        part = sums[begin : begin + _SUMMED_PAGES]
+        pages = np.memmap(path, np.uint8, "r", (header_pages + begin) * PAGE, (part.size * PAGE,))
+        page_sums(pages.view(np.ndarray), part)
     return sums
 
 
