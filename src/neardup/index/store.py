@@ -380,14 +380,15 @@ class Index:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
             raise InputError("containment is always exact. Leave exact=False out.")
-        is_one, documents = self._asked(texts)
+        is_one, asked = self._asked(texts)
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
                 watching = observer or Silent()
-                found = find_contained(self._core, reading, documents, top=top, threshold=least, observer=watching)
+                asked_whole = Documents.from_bytes(asked)
+                found = find_contained(self._core, reading, asked_whole, top=top, threshold=least, observer=watching)
         else:
-            found = answers(self._core, documents, top, least if exact else None)
+            found = answers(self._core, asked, top, least if exact else None)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     @overload
@@ -415,8 +416,8 @@ class Index:
         [Hit(id='a', similarity=0.6, bands=9), None]
         """
         least = self._threshold(threshold)
-        is_one, documents = self._asked(texts)
-        found = seen(self._core, documents, least)
+        is_one, asked = self._asked(texts)
+        found = seen(self._core, asked, least)
         return found[0] if is_one else found
 
     @watched
@@ -459,19 +460,19 @@ class Index:
         """
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
-        is_one, documents = self._asked(texts)
+        is_one, asked = self._asked(texts)
         watching = observer or Silent()
-        found = nearest(self._core, documents, top=top, threshold=least, exhaustive=exhaustive, observer=watching)
+        found = nearest(self._core, asked, top=top, threshold=least, exhaustive=exhaustive, observer=watching)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
-    def _asked(self, texts: Any) -> tuple[bool, Documents]:
-        """Return whether a single text or set is asked about, and what is asked about as documents."""
+    def _asked(self, texts: Any) -> tuple[bool, list[bytes]]:
+        """Return whether a single text or set is asked about, and the bytes of each one asked about."""
         if isinstance(texts, Iterator):
             texts = list(texts)
         is_one = isinstance(texts, str)
         if not is_one and self._core.sketcher.is_item:
             is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
-        return is_one, self._core.sketcher.from_values([texts] if is_one else texts)
+        return is_one, self._core.sketcher.blobs([texts] if is_one else texts)
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
