@@ -123,7 +123,6 @@ class _Load:
         write_new(core.segment(name), keys, core.spec.id)
         writing.put_segment(self._first, self.numbers, name, np.empty(0, np.int64))
         self._held, self._first = [], self.numbers
-        self._keys.truncate(0)
         self._keys.seek(0)
 
 

@@ -93,12 +93,22 @@ def write_new(path: Path, keys: Keys, spec_id: str) -> None:
     _write(path, keys.first, keys.prints, rows, row, directory_bits(everyone.size), spec_id)
 
 
-def write_merged(path: Path, runs: Sequence[Run], removed: I64, spec_id: str) -> None:
-    """Write one segment in place of runs that follow each other, without the postings of ``removed`` documents."""
+def write_merged(
+    path: Path, runs: Sequence[Run], removed: I64, spec_id: str, *, check: Callable[[], None] | None = None
+) -> None:
+    """Write one segment in place of runs that follow each other, without the postings of ``removed`` documents.
+
+    ``check`` is called before each row. If it raises, nothing is left.
+    """
     gone, prints = without(runs, removed)
     live = prints.size - (0 if gone is None else int(np.count_nonzero(gone)))
-    rows = runs[0].starts.size - 1
-    _write(path, runs[0].base, prints, rows, lambda row: merged_row(runs, row, gone), directory_bits(live), spec_id)
+
+    def row(number: int) -> U64:
+        if check is not None:
+            check()
+        return merged_row(runs, number, gone)
+
+    _write(path, runs[0].base, prints, runs[0].starts.size - 1, row, directory_bits(live), spec_id)
 
 
 def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U64], bits: int, spec_id: str) -> None:
