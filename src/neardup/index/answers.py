@@ -34,8 +34,6 @@ AT_ONCE = 32
 """The number of candidates that a question for the first match checks at a time."""
 FIRST_POSTINGS = 64
 """The most documents of one key that such a question looks up at first."""
-GROUPS_LATER = 16
-"""The number of such groups that are fetched together after the first one had no match."""
 QUICK_BYTES = 1 << 16
 """The longest text that is answered by itself: inside the transaction, in memory under the lock."""
 _NOTHING = np.empty(0, dtype=np.int64)
@@ -53,12 +51,9 @@ class Candidates:
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
     def at(self, places: I64) -> Candidates:
-        """Return the candidates at some rising places; if the first of some copies is not there, each is its own."""
-        inside = np.full(self.number.size, -1)
-        inside[places] = np.arange(places.size)
-        first = inside[self.same_text[places]]
-        same_text = np.where(first < 0, np.arange(places.size), first)
-        return Candidates(self.query[places], self.number[places], self.bands[places], same_text)
+        """Return the candidates at some ascending places."""
+        _, firsts, copies = np.unique(self.same_text[places], return_index=True, return_inverse=True)
+        return Candidates(self.query[places], self.number[places], self.bands[places], firsts[copies])
 
 
 def answers(
@@ -149,23 +144,22 @@ def hits(
         places = np.flatnonzero(is_open[query] & (group >= begin) & (group < end))
         similarity[places], read = _check(reading, sketcher, prepared, candidates.at(places), threshold)
         names |= read
-        begin, end = end, end + GROUPS_LATER
+        begin, end = end, 2 * end
         if top is not None:
             is_open = np.bincount(query[similarity >= 0], minlength=queries) < top
     near = np.flatnonzero(similarity >= 0)
     near = near[np.lexsort((number[near], -similarity[near], group[near], query[near]))]
-    if met.is_cut.any():
-        cut = near[met.is_cut[query[near]]]
+    if top is not None:
+        near = near[np.arange(near.size) - np.searchsorted(query[near], query[near]) < top]
+    cut = near[met.is_cut[query[near]]]
+    if cut.size:
         bands[cut] = _bands_shared(reading, sketcher, number[cut], keys[:, query[cut]])
     found = as_hits(reading, queries, candidates, near, similarity, names, top)
     again = np.flatnonzero(met.is_cut & is_open)
     if again.size:
         failed = pairs_of(np.searchsorted(again, query), number)[(similarity < 0) & np.isin(query, again)]
-        rest = prepared.at(again)
-        whole = hits(
-            reading, view, sketcher=sketcher, prepared=rest, threshold=threshold, top=top, limit=ALL, failed=failed
-        )
-        for place, told in zip(again.tolist(), whole, strict=True):
+        how = partial(hits, reading, view, sketcher=sketcher, threshold=threshold, top=top, limit=ALL)
+        for place, told in zip(again.tolist(), how(prepared=prepared.at(again), failed=failed), strict=True):
             found[place] = told
     return found
 
@@ -199,7 +193,8 @@ def _check(
     names: dict[int, tuple[str, int]] = {}
 
     def verify(places: I64) -> I64:
-        """Check the candidates at these places; those that are no more."""
+        """Check the candidates at these places; return those that are no more."""
+        nonlocal names
         gone = [np.empty(0, dtype=np.int64)]
         places = places[np.argsort(number[places], kind="stable")]
         rising, wanted = number[places], distinct(number[places])
@@ -208,15 +203,15 @@ def _check(
             some = places[np.searchsorted(rising, few[0]) : np.searchsorted(rising, few[-1], side="right")]
             rows = reading.rows(few.tolist())
             there = np.array([row[0] for row in rows], dtype=np.int64)
-            is_there = np.isin(number[some], there)
-            if not is_there.all():
+            if there.size < few.size:
+                is_there = np.isin(number[some], there)
                 reading.check_absent(distinct(number[some[~is_there]]).tolist())
                 gone.append(some[~is_there])
                 some = some[is_there]
             if rows:
                 left, right = np.searchsorted(asked, query[some]), np.searchsorted(there, number[some])
                 similarity[some] = _compared(sketcher, reading, rows, left, right, sets, threshold)
-                names.update((row[0], (row[1], row[2])) for row in rows)
+                names |= {row[0]: (row[1], row[2]) for row in rows}
         return np.concatenate(gone)
 
     places = np.flatnonzero(same_text == np.arange(same_text.size))

@@ -385,8 +385,8 @@ class Index:
         if is_containment:
             with self._core.database.reading() as reading:
                 watching = observer or Silent()
-                asked_whole = Documents.from_bytes(asked)
-                found = find_contained(self._core, reading, asked_whole, top=top, threshold=least, observer=watching)
+                block = Documents.from_bytes(asked)
+                found = find_contained(self._core, reading, block, top=top, threshold=least, observer=watching)
         else:
             found = answers(self._core, asked, top, least if exact else None)
         return Hits(found[0]) if is_one else list(map(Hits, found))
@@ -398,16 +398,11 @@ class Index:
     def seen(self, texts: Any, *, threshold: float | None = None) -> Any:
         """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
 
-        This answers "is there anything like it?" much sooner than ``query`` if thousands of documents are: it stops at
-        the first match. Candidates that share the most bands are checked first, 32 at a time, and the match is the most
-        similar of the first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
+        If thousands of documents are like it, this is much faster than ``query``, because it stops at the first match.
+        Candidates that share the most bands are checked first, 32 at a time, and the match is the most similar of the
+        first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
 
-        Args:
-            texts: as of ``query``.
-            threshold: least similarity; the index's when None, and no less than that.
-
-        Raises:
-            InputError: an argument is out of range, or a text is none.
+        Arguments and errors are those of ``query``.
 
         >>> index = Index.create(threshold=0.5, shingle="word:2")
         >>> index.add("a", "the quick brown fox jumps").added

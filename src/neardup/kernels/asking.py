@@ -59,16 +59,13 @@ def candidates(params, characters, is_normal, items, data, size, shape, runs, ou
     _sketch(HashParams(kind, k, key, letters), data, offsets, rounds, values, tokens)
     keys = np.empty((bands, 1), np.uint64)
     _keys(values, width, keys)
-    leading = np.empty((bands, 1), np.uint32)
-    for band in range(bands):
-        leading[band, 0] = np.uint32(keys[band, 0] >> S32)
+    leading = (keys >> S32).astype(np.uint32)
     _, numbers, shared, _, is_cut, damaged = _lookup(runs, leading, tokens != 0, 0, FEW)
     if damaged >= 0:
         return DAMAGED
     if is_cut[0] or numbers.size > FEW:
         return MANY
-    for i in range(numbers.size):
-        out[i, 0], out[i, 1] = numbers[i], shared[i]
+    out[: numbers.size, 0], out[: numbers.size, 1] = numbers, shared
     return numbers.size
 
 
@@ -82,8 +79,7 @@ def similarities(params, characters, is_normal, items, data, facts, threshold, o
     kind, k, key, letters = params
     n = out.size
     offsets = np.zeros(2 * n + 2, np.int64)
-    for i in range(2 * n + 1):
-        offsets[i + 1] = offsets[i] + facts[i]
+    offsets[1:] = np.cumsum(facts[: 2 * n + 1])
     of_each = facts[2 * n + 1 :].reshape(3, n)
     prints, sums = np.empty(2 * n + 1, np.uint64), np.empty(n, np.int64)
     _prints(data, offsets, prints)
