@@ -46,6 +46,12 @@ def _problem(answer: object, status: int, field: str | None = None) -> str:
         ({"text": "a", "measure": "containment", "nearest": True}, "nearest"),
         ({"text": "a", "measure": "containment", "exact": False}, "exact"),
         ({"text": "a", "nearest": True, "exact": False}, "exact"),
+        ({"text": "a", "any": True, "top": 10}, "top"),
+        ({"texts": ["a"], "any": True, "exact": False}, "exact"),
+        ({"text": "a", "any": True, "nearest": True}, "nearest"),
+        ({"text": "a", "any": True, "measure": "containment"}, "measure"),
+        ({"text": "a", "any": True, "threshold": 0.5}, "threshold"),
+        ({"text": "a", "any": 1}, "any"),
         ({"text": "a", "extra": 1}, "extra"),
         ({"texts": ["a"], "passages": True}, "passages"),
         ({"text": "a", "texts": ["a"]}, "text"),
@@ -88,7 +94,7 @@ def test_body_that_is_no_json_is_400(client: TestClient, body: bytes) -> None:
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
 def test_other_content_type_is_415(client: TestClient, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
-    for path in ("/query", "/documents"):
+    for path in ("/query", "/documents", "/compact"):
         assert _problem(client.post(path, content=b'{"text": "a"}', headers=headers), 415, "Content-Type")
     _problem(client.post("/query", content=b"", headers={"content-type": "application/x-ndjson"}), 415, "Content-Type")
 
@@ -104,6 +110,7 @@ def test_content_type_may_have_parameters(client: TestClient) -> None:
     ("method", "path", "allowed"),
     [
         ("GET", "/query", "POST"),
+        ("GET", "/compact", "POST"),
         ("PUT", "/documents", "DELETE, GET, HEAD, POST"),
         ("POST", "/documents/a", "DELETE, GET, HEAD"),
         ("DELETE", "/info", "GET, HEAD"),
