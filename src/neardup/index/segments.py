@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from neardup.errors import FormatError, OutputError
 from neardup.kernels.postings import PAGE, page_sums
 from neardup.spool.machine import sync_folder
 from neardup.stages.postings import Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
-from neardup.types import I64, U32, U64
+from neardup.types import I64, U64
 
 SUFFIX = ".bands"
 PART = ".part"
@@ -50,22 +50,13 @@ def _pages(size: int) -> int:
     return -(-size // PAGE)
 
 
-class Block(Protocol):
-    """Rows of keys: an array, or what reads them from a file."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def __getitem__(self, row: int, /) -> U32: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Keys:
     """All that a run of documents is made from."""
 
     first: int
-    blocks: Sequence[Block]
-    """uint32[bands + 1, n] each."""
+    blocks: Sequence[Any]
+    """uint32[bands + 1, n] each: an array, or something with a shape that gives one row at a time."""
     numbers: I64
     """int64: places of the documents from ``first`` on, rising; removed ones are left out."""
     prints: U64
@@ -73,8 +64,7 @@ class Keys:
     has_shingles: NDArray[np.bool_]
 
     def run(self) -> Run:
-        rows = range(self.blocks[0].shape[0])
-        whole = np.stack([np.concatenate([block[row] for block in self.blocks]) for row in rows])
+        whole = np.concatenate(self.blocks, axis=1)
         return make_run(self.first, whole, self.prints, self.has_shingles, numbers=self.numbers)
 
 

@@ -282,8 +282,15 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
 def _check_kind(query: Query, threshold: float) -> None:
     """See that what is asked for is one of four: by the threshold, unchecked, nearest, containment."""
     is_containment = query.measure == "containment"
-    if query.any:
-        _check_any(query)
+    others = {
+        "top": query.top is not UNSET,
+        "exact": not query.exact,
+        "nearest": query.nearest,
+        "measure": is_containment,
+    }
+    if query.any and (wanted := [field for field, is_given in others.items() if is_given]):
+        fault = f"any gives one verified hit at most, by the threshold, so it does not go with {wanted[0]}."
+        raise Problem(422, f"{fault} Leave one of them out.", field=wanted[0])
     if query.exhaustive and not query.nearest:
         raise Problem(422, "exhaustive is for nearest. Give nearest as well.", field="exhaustive")
     if is_containment and query.nearest:
@@ -298,20 +305,6 @@ def _check_kind(query: Query, threshold: float) -> None:
     if query.threshold < threshold and not (is_containment or query.nearest):
         fault = f"threshold is {query.threshold:g}, and the index was made for {threshold:g}. Give that or more, or"
         raise Problem(422, f"{fault} nearest, which says how many are missed.", field="threshold")
-
-
-def _check_any(query: Query) -> None:
-    """See that nothing else is wanted of a question for any match. Raises Problem: 422, naming what else it is."""
-    others = {
-        "top": query.top is not UNSET,
-        "exact": not query.exact,
-        "nearest": query.nearest,
-        "measure": query.measure == "containment",
-    }
-    for field, is_given in others.items():
-        if is_given:
-            fault = f"any gives one verified hit at most, by the threshold, so it does not go with {field}."
-            raise Problem(422, f"{fault} Leave one of them out.", field=field)
 
 
 def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:
