@@ -58,12 +58,12 @@ class QueryOptions:
     """What queries have in common that may be one call; the key of their group."""
 
     top: int
-    any: bool
     threshold: float | None
     exact: bool
     measure: str = DEFAULT_MEASURE
     nearest: bool = False
     exhaustive: bool = False
+    any: bool = False
 
     @property
     def reads_all(self) -> bool:
@@ -106,7 +106,8 @@ def options_of(query: Query) -> QueryOptions | None:
 def query_options(query: Query) -> QueryOptions:
     """What a query has in common with others."""
     top = wire.TOP if query.top is UNSET else query.top
-    return QueryOptions(top, query.any, query.threshold, query.exact, query.measure, query.nearest, query.exhaustive)
+    kind = query.exact, query.measure, query.nearest, query.exhaustive, query.any
+    return QueryOptions(top, query.threshold, *kind)
 
 
 class Deadline(Silent):
