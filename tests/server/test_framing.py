@@ -301,6 +301,11 @@ def test_host_that_is_not_one_host_is_refused(service: Running, hosts: list[byte
     assert [status for status, _ in answers] == [400]
 
 
+def test_two_hosts_end_the_connection(service: Running) -> None:
+    twice = b"GET /info HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n"
+    assert [status for status, _ in _ask(service, twice + SMUGGLED)] == [400]
+
+
 def test_honest_requests_share_a_connection(service: Running) -> None:
     """The known good: lengths and chunks one after the other, and in pieces of one byte."""
     asked = _post(LENGTH, BODY) + _post(TE, CHUNKED) + SMUGGLED
@@ -312,13 +317,15 @@ def test_end_of_a_chunked_body_is_found_wherever_packets_are_cut(service: Runnin
     """What looks like the end of a message may be in a chunk; after the true end comes the next request."""
     body = b"\r\n\r\n0\r\n\r\n" + BODY + b"\r\n\r\n"
     chunked = _post(TE, b'00%X;a=b;c="d;\\""\r\n%s\r\n0\r\nT: x\r\n\r\n' % (len(body), body))
-    asked = chunked + SMUGGLED
-    for cut in range(chunked.index(b"00"), len(chunked) + 4, 3):
-        with service.connect() as connection:
-            connection.sendall(asked[:cut])
-            time.sleep(0.001)  # so that these are two packets: if they are one, the test checks less
-            connection.sendall(asked[cut:])
-            assert re.findall(rb"HTTP/1.1 (\d+)", read_all(connection)) == [b"422", b"200"]
+    for follower, status in ((SMUGGLED, b"200"), (SMUGGLED.replace(b" ", b"  ", 1), b"400")):
+        asked = chunked + follower  # llhttp would take the two spaces
+        for cut in range(chunked.index(b"\r\n0\r\n"), len(chunked) + 4):
+            with service.connect() as connection:
+                connection.sendall(asked[:cut])
+                time.sleep(0.001)  # so that these are two packets: if they are one, the test checks less
+                connection.sendall(asked[cut:])
+                answers = re.findall(rb"HTTP/1.1 (\d+)", read_all(connection))
+                assert answers == [b"422", status]  # the body is a number
 
 
 def test_trailer_is_not_a_header(service: Running) -> None:
