@@ -1,4 +1,4 @@
-"""A whole collection into an empty index that nobody sees yet: one transaction, and one segment unless it is huge.
+"""Build an index of a whole collection under a temporary name: one transaction, and one segment unless it is huge.
 
 Queries are faster the fewer segments there are. So the keys of the documents wait in a temporary file, from which the
 segment is written row by row; to write segments as they come and merge them at the end takes twice as long.
@@ -82,7 +82,7 @@ class _KeyFile:
 
 
 class _Load:
-    """What was stored so far."""
+    """The documents that were stored so far."""
 
     def __init__(self, core: Core, keys: BinaryIO) -> None:
         self.numbers = self.empty = self.short = 0
@@ -90,7 +90,7 @@ class _Load:
         self.id_prints: list[U64] = [np.empty(0, dtype=np.uint64)]
         self._core, self._keys = core, keys
         self._held: list[tuple[U64, Mask]] = []
-        """Prints and which have shingles, of the batches of the segment that is being filled; ``keys`` has the rest."""
+        """The prints of each batch of the next segment, and a mask of the texts that have shingles."""
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
@@ -107,7 +107,7 @@ class _Load:
             self.write_segment(writing)
 
     def write_segment(self, writing: Writing) -> None:
-        """Write the postings of what was stored since the last segment."""
+        """Write the postings of the documents that were stored since the last segment."""
         if not self._held:
             return
         core, name = self._core, fresh_name(self._first, self.numbers)

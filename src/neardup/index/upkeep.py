@@ -1,4 +1,4 @@
-"""What an index does for itself: the tail becomes a segment, segments of like size become one, damage is repaired.
+"""The upkeep of an index: the tail becomes a segment, segments of like size become one, damage is repaired.
 
 All of it is done beside readers and writers: files are written first, then one small transaction makes them count.
 """
@@ -28,11 +28,11 @@ REWRITE_SHARE = 0.5
 """Share of a segment's documents whose removal has it written anew."""
 REWRITE_LEAST = 1024
 IDLE_SECONDS = 30.0
-"""Time without a change after which segments that are few, or of different sizes, are merged as well."""
+"""Seconds without a change after which the index is idle: then a few segments, or unlike ones, are merged as well."""
 IDLE_SHARE = 8
-"""Such a merge writes at most this many documents for each one that is not in its largest segment."""
+"""The most documents that a merge in idle time writes for each one that is not in its largest segment."""
 IDLE_DOCUMENTS = 1 << 23
-"""Such a merge writes at most this many documents: for one row of them it takes 200 MB of memory."""
+"""The most documents that a merge in idle time writes: for one row of them it takes 200 MB of memory."""
 RETRY_SECONDS = 1.0
 BACKLOG = 8
 """Flushes that writers may be ahead of the upkeep before they wait for it."""
@@ -114,7 +114,7 @@ class Upkeep:
             return None
 
     def stop(self) -> None:
-        """End the thread, after what it is doing; a merge for which it was idle is given up."""
+        """End the thread after its present work; a merge in idle time is given up."""
         self._stopping = True
         self._orders.put(False)
         if self._thread is not None and self._thread.is_alive():
@@ -209,8 +209,7 @@ def _group(view: View, removed: I64) -> tuple[Run, ...]:
 
 
 def _idle_group(view: View, removed: I64) -> tuple[Run, ...]:
-    """Return the most of the last segments that are worth one merge: all of them, unless nearly all the documents are
-    in one that is much larger than what was added since."""
+    """Return as many of the last segments as are worth one merge: all, unless one holds nearly all the documents."""
     sizes = [_documents(run) for run in view.segments]
     for begin in range(len(sizes) - 1):
         total, largest = sum(sizes[begin:]), max(sizes[begin:])

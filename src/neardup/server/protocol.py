@@ -2,8 +2,8 @@
 
 A head must follow the grammar in ``heads``, which refuses a request that can be read in two ways. The head of a request
 must arrive within its time, counted from its first byte. Requests are read one at a time, each after the answer to the
-one before. A client must take what it was sent. What it goes on sending after its answer is thrown away for a while,
-and then the connection is cut off. There is a limit of connections. The time and the size of a body are limited in
+one before. A client must read its answers. Bytes that it still sends after an answer are thrown away for a while, and
+then the connection is cut off. There is a limit of connections. The time and the size of a body are limited in
 ``exchange`` and ``stream``.
 
 uvicorn has no settings for these rules, and its ``HttpToolsProtocol`` is not a documented interface. This module uses
@@ -60,7 +60,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has arrived."""
+        """Read the bytes that have arrived."""
         self._data += data
         self._read()
 
@@ -106,7 +106,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _read(self) -> None:
-        """Give the parser what it may see, and start or stop the clocks by what the connection waits for."""
+        """Give the parser the bytes that it may see, and start or stop the clocks."""
         self._unset_keepalive_if_required()
         try:
             while self._at < len(self._data) and not self.transport.is_closing():
@@ -144,7 +144,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _read_body(self) -> None:
         """Give the parser some of the body, and nothing of the next request.
 
-        A chunked message ends with an empty line, so what the parser sees at once ends with the first one.
+        A chunked message ends with an empty line, so the parser sees the bytes up to the first one only.
         """
         begin, self._at = self._at, len(self._data)
         if self._left == CHUNKED:
@@ -160,7 +160,7 @@ class GuardedProtocol(HttpToolsProtocol):
             raise HttpParserError
 
     def _watch(self) -> None:
-        """Start or stop the clocks by what the connection waits for."""
+        """Start the clock of the event that the connection waits for, and stop the others."""
         if self.transport.is_closing():
             return
         is_answered = self._is_answered
