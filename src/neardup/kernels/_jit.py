@@ -42,6 +42,8 @@ _compiled: list[str] = []
 """The kernels that this process had to compile."""
 
 SECONDS = {
+    "asking.candidates": 11.0,
+    "asking.similarities": 4.0,
     "equal.colliding": 7.5,
     "joining.cells_of": 7.0,
     "repeats.find_pieces": 6.0,
