@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 SIZES = {
-    "upkeep": {"FLUSH_DOCUMENTS": 8, "FLUSH_BATCHES": 5, "FAN": 2, "REWRITE_LEAST": 4},
+    "upkeep": {"FLUSH_DOCUMENTS": 8, "FLUSH_BATCHES": 5, "FAN": 2, "REWRITE_LEAST": 4, "IDLE_SECONDS": 0.002},
     "answers": {"CHUNK": 3},
     "views": {"CHUNK": 5},
     "bulk": {"SEGMENT_DOCUMENTS": 7},

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import ROSES, Serving
 
 import neardup
+from neardup.server.app import FEW_REQUESTS
 
 ROSE = ROSES["rose"]
+AT_ONCE = {"text": ROSE, "top": 1}, {"text": ROSE, "any": True}, {"text": ROSES[17]}, {"text": ""}, {"text": "no"}
 
 
 def test_query_of_a_text_gives_the_index_own_hits(client: TestClient, index: neardup.Index) -> None:
@@ -172,3 +175,64 @@ def test_service_that_stops_is_not_ready(index: neardup.Index, serving: Serving)
     answer = client.get("/ready")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert client.get("/health").status_code == 200  # it lives, until it has ended
+
+
+def test_any_gives_one_verified_hit_at_most(client: TestClient, index: neardup.Index) -> None:
+    index.add([f"crowd-{number}" for number in range(300)], [ROSE + "!" * (number % 7) for number in range(300)])
+    for threshold in (None, 0.9):
+        (hit,) = client.post("/query", json={"text": ROSE, "any": True, "threshold": threshold}).json()["hits"]
+        assert hit == index.seen(ROSE, threshold=threshold).as_dict()  # type: ignore[union-attr]
+    texts = [ROSE, "nothing like it", ROSES[17]]
+    results = client.post("/query", json={"texts": texts, "any": True, "with_text": True}).json()["results"]
+    assert [len(result["hits"]) for result in results] == [1, 0, 1]
+    assert results[2]["hits"][0]["text"] == ROSES[17]
+
+
+def test_a_query_is_answered_alike_alone_and_among_others(client: TestClient, index: neardup.Index) -> None:
+    """The event loop answers it if few requests wait; the groups count what the threads answer."""
+    service = client.app
+    index.add("long", "a word " * 5000)
+    index.add(
+        [f"crowd-{number}" for number in range(40)], ["many are like this text" + "!" * number for number in range(40)]
+    )
+    for others in (0, 1):
+        service.metrics.begun = FEW_REQUESTS + others
+        before = service._readers.groups
+        answers = [client.post("/query", json=body).json() for body in AT_ONCE]
+        assert service._readers.groups - before == others * len(AT_ONCE)
+        if others == 0:
+            expected = answers
+    assert answers == expected
+    service.metrics.begun = 1
+    before = service._readers.groups
+    slow = [
+        {"text": "a word " * 5000},  # a long text
+        {"text": "many are like this text"},  # many candidates
+        {"text": ROSE, "exact": False},
+        {"text": ROSE, "nearest": True},
+        {"text": ROSE, "with_text": True},
+        {"texts": [ROSE]},
+    ]
+    for body in slow:
+        assert client.post("/query", json=body).status_code == 200
+    assert service._readers.groups - before == len(slow)
+
+
+def test_compact_merges_and_says_what_has_changed(tmp_path: Path, serving: Serving) -> None:
+    with neardup.Index.create(tmp_path / "i") as index:
+        for number in range(3):
+            index.add(number, f"{number} is a number, and so is {number + 5}")
+            index._upkeep.flush()
+        index.remove([1])
+        client = serving(index)
+        told = client.post("/compact", json={}).json()
+        assert (told["segments_before"], told["segments"]) == (3, 1)
+        assert told["bytes"] == index.info().total_bytes < told["bytes_before"]
+        assert client.post("/compact", json={}).json()["segments_before"] == 1
+        assert client.post("/compact", json={"all": True}).json()["field"] == "all"
+        assert [hit["id"] for hit in client.post("/query", json={"text": index.get(2).text}).json()["hits"]][:1] == [2]
+
+
+def test_compact_needs_an_index_that_may_be_written(folder: Path, serving: Serving) -> None:
+    with neardup.Index.open(folder, read_only=True) as index:
+        assert serving(index).post("/compact", json={}).status_code == 403

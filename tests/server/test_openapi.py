@@ -65,7 +65,7 @@ def test_generated_requests_find_no_fault(index: neardup.Index) -> None:
     try:
         schema = schemathesis.openapi.from_asgi("/openapi.json", service)
         operations = [found.ok() for found in schema.get_all_operations()]
-        assert len(operations) == 12  # all but that of the description itself
+        assert len(operations) == 13  # all but that of the description itself
         for operation in operations:
 
             @settings(

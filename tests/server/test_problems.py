@@ -46,6 +46,12 @@ def _problem(answer: object, status: int, field: str | None = None) -> str:
         ({"text": "a", "measure": "containment", "nearest": True}, "nearest"),
         ({"text": "a", "measure": "containment", "exact": False}, "exact"),
         ({"text": "a", "nearest": True, "exact": False}, "exact"),
+        ({"text": "a", "any": True, "top": 10}, "top"),
+        ({"texts": ["a"], "any": True, "exact": False}, "exact"),
+        ({"text": "a", "any": True, "nearest": True}, "nearest"),
+        ({"text": "a", "any": True, "measure": "containment"}, "measure"),
+        ({"text": "a", "any": True, "threshold": 0.5}, "threshold"),
+        ({"text": "a", "any": 1}, "any"),
         ({"text": "a", "extra": 1}, "extra"),
         ({"texts": ["a"], "passages": True}, "passages"),
         ({"text": "a", "texts": ["a"]}, "text"),
@@ -88,7 +94,7 @@ def test_body_that_is_no_json_is_400(client: TestClient, body: bytes) -> None:
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
 def test_other_content_type_is_415(client: TestClient, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
-    for path in ("/query", "/documents"):
+    for path in ("/query", "/documents", "/compact"):
         assert _problem(client.post(path, content=b'{"text": "a"}', headers=headers), 415, "Content-Type")
     _problem(client.post("/query", content=b"", headers={"content-type": "application/x-ndjson"}), 415, "Content-Type")
 
@@ -104,6 +110,7 @@ def test_content_type_may_have_parameters(client: TestClient) -> None:
     ("method", "path", "allowed"),
     [
         ("GET", "/query", "POST"),
+        ("GET", "/compact", "POST"),
         ("PUT", "/documents", "DELETE, GET, HEAD, POST"),
         ("POST", "/documents/a", "DELETE, GET, HEAD"),
         ("DELETE", "/info", "GET, HEAD"),
@@ -201,7 +208,7 @@ def test_unexpected_error_is_logged_under_its_number_without_what_it_quotes(
             raise ZeroDivisionError("secret") from exc
 
     monkeypatch.setattr(type(index), "query", fail)
-    answer = client.post("/query", json={"text": "a"})
+    answer = client.post("/query", json={"texts": ["a"]})
     assert "secret" not in _problem(answer, 500)
     assert f"incident {answer.json()['incident']}: Traceback" in caplog.text
     assert "KeyError\n" in caplog.text
@@ -217,7 +224,7 @@ def test_what_the_system_says_of_an_unexpected_error_is_logged(
         raise PermissionError(13, "Permission denied", "/srv/news.index\x1b[2J")
 
     monkeypatch.setattr(type(index), "query", fail)
-    _problem(client.post("/query", json={"text": "a"}), 500)
+    _problem(client.post("/query", json={"texts": ["a"]}), 500)
     assert "PermissionError: [Errno 13] Permission denied" in caplog.text
     assert "\x1b" not in caplog.text
 
@@ -241,5 +248,5 @@ def test_answer_that_takes_too_long_is_504(
     told = threading.Event()
     monkeypatch.setattr(type(index), "query", lambda *args, **options: told.wait(LIMIT))
     client = serving(index, ServiceLimits(answer_seconds=0.05))
-    assert "0.05 s" in _problem(client.post("/query", json={"text": "a"}), 504)
+    assert "0.05 s" in _problem(client.post("/query", json={"texts": ["a"]}), 504)
     told.set()

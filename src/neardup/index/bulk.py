@@ -1,10 +1,16 @@
-"""A whole collection into an empty index that nobody sees yet: one transaction, segments written as they fill."""
+"""Build an index of a whole collection under a temporary name: one transaction, and one segment unless it is huge.
+
+Queries are faster the fewer segments there are. So the keys of the documents wait in a temporary file, from which the
+segment is written row by row; to write segments as they come and merge them at the end takes twice as long.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -25,8 +31,8 @@ from neardup.inputs.reader import Reader
 from neardup.params import Spec
 from neardup.types import I64, U32, U64, Mask
 
-SEGMENT_DOCUMENTS = 1 << 20
-"""Documents of a segment that is written: their keys are what building holds in memory, some 100 MB."""
+SEGMENT_DOCUMENTS = 1 << 23
+"""The number of documents after which a segment is written: writing it takes about 40 bytes of memory for each."""
 
 
 def build_folder(
@@ -40,9 +46,13 @@ def build_folder(
 def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
     """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
     observer.stage("build", reader.total_bytes, "bytes")
-    load = _Load(core)
     read = Added()
-    with core.database.writing() as writing, closing(reader.tasks(core.threads)) as tasks:
+    with (
+        tempfile.TemporaryFile(dir=core.folder) as keys,
+        core.database.writing() as writing,
+        closing(reader.tasks(core.threads)) as tasks,
+    ):
+        load = _Load(core, keys)
         for batch, prepared in of_batches(core.sketcher, tasks, core.threads):
             if len(prepared):
                 load.put(writing, prepared)
@@ -58,16 +68,29 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
     return replace(read + told + stored, hints=load.sample.hints(core.spec))
 
 
-class _Load:
-    """What was stored so far."""
+class _KeyFile:
+    """The keys of documents in a file, as ``Keys`` has them, of which one row at a time is in memory."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, file: BinaryIO, rows: int, sizes: list[int]) -> None:
+        self._file, self._sizes = file, np.array(sizes)
+        self.shape = rows, sum(sizes)
+
+    def __getitem__(self, row: int) -> U32:
+        begins = self.shape[0] * (np.cumsum(self._sizes) - self._sizes) + row * self._sizes
+        whole = np.memmap(self._file, np.uint32, "r")
+        return np.concatenate([whole[begin : begin + size] for begin, size in zip(begins, self._sizes, strict=True)])
+
+
+class _Load:
+    """The documents that were stored so far."""
+
+    def __init__(self, core: Core, keys: BinaryIO) -> None:
         self.numbers = self.empty = self.short = 0
         self.sample = PassingSample()
         self.id_prints: list[U64] = [np.empty(0, dtype=np.uint64)]
-        self._core = core
-        self._held: list[tuple[U32, U64, Mask]] = []
-        """Keys, prints and which have shingles, of the batches of the segment that is being filled."""
+        self._core, self._keys = core, keys
+        self._held: list[tuple[U64, Mask]] = []
+        """The prints of each batch of the next segment, and a mask of the texts that have shingles."""
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
@@ -78,21 +101,29 @@ class _Load:
         self.short += int(np.count_nonzero(prepared.kinds & SHORT))
         self.id_prints.append(prepared.id_prints)
         self.sample.add(prepared.normal, prepared.prints, prepared.has_shingles)
-        self._held.append((prepared.keys, prepared.prints, prepared.has_shingles))
+        self._held.append((prepared.prints, prepared.has_shingles))
+        self._keys.write(np.ascontiguousarray(prepared.keys).data)
         if self.numbers - self._first >= SEGMENT_DOCUMENTS:
             self.write_segment(writing)
 
     def write_segment(self, writing: Writing) -> None:
-        """Write the postings of what was stored since the last segment."""
+        """Write the postings of the documents that were stored since the last segment."""
         if not self._held:
             return
         core, name = self._core, fresh_name(self._first, self.numbers)
-        blocks, prints, has_shingles = zip(*self._held, strict=True)
-        numbers = np.arange(self.numbers - self._first)
-        keys = Keys(self._first, list(blocks), numbers, np.concatenate(prints), np.concatenate(has_shingles))
+        prints, has_shingles = zip(*self._held, strict=True)
+        self._keys.flush()
+        keys = Keys(
+            self._first,
+            [_KeyFile(self._keys, core.views.rows, [part.size for part in prints])],
+            np.arange(self.numbers - self._first),
+            np.concatenate(prints),
+            np.concatenate(has_shingles),
+        )
         write_new(core.segment(name), keys, core.spec.id)
         writing.put_segment(self._first, self.numbers, name, np.empty(0, np.int64))
         self._held, self._first = [], self.numbers
+        self._keys.seek(0)
 
 
 def _settle_ids(writing: Writing, load: _Load, on_duplicate: str) -> int:

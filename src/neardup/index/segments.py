@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from neardup.errors import FormatError, OutputError
 from neardup.kernels.postings import PAGE, page_sums
 from neardup.spool.machine import sync_folder
 from neardup.stages.postings import Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
-from neardup.types import I64, U32, U64
+from neardup.types import I64, U64
 
 SUFFIX = ".bands"
 PART = ".part"
@@ -38,6 +38,7 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIIIIqqqq16s")
 """Magic, version, header pages, rows, bits, base, span, postings, pages of data, spec id; behind it a checksum."""
 _CHECK_BYTES = 4
+_SUMMED_PAGES = 1 << 14
 
 
 def fresh_name(base: int, end: int) -> str:
@@ -54,8 +55,8 @@ class Keys:
     """All that a run of documents is made from."""
 
     first: int
-    blocks: list[U32]
-    """uint32[bands + 1, n] each."""
+    blocks: Sequence[Any]
+    """uint32[bands + 1, n] each: an array, or something with a shape that gives one row at a time."""
     numbers: I64
     """int64: places of the documents from ``first`` on, rising; removed ones are left out."""
     prints: U64
@@ -70,8 +71,8 @@ class Keys:
 def write_new(path: Path, keys: Keys, spec_id: str) -> None:
     """Write the segment of documents whose keys are at hand, a row at a time."""
     rows = keys.blocks[0].shape[0]
-    everyone = keys.numbers.astype(np.uint64)
-    shingled = everyone[keys.has_shingles]
+    everyone = keys.numbers.view(np.uint64)
+    shingled = everyone if keys.has_shingles.all() else everyone[keys.has_shingles]
 
     def row(number: int) -> U64:
         whole = np.concatenate([block[number] for block in keys.blocks])
@@ -82,12 +83,22 @@ def write_new(path: Path, keys: Keys, spec_id: str) -> None:
     _write(path, keys.first, keys.prints, rows, row, directory_bits(everyone.size), spec_id)
 
 
-def write_merged(path: Path, runs: Sequence[Run], removed: I64, spec_id: str) -> None:
-    """Write one segment in place of runs that follow each other, without the postings of ``removed`` documents."""
+def write_merged(
+    path: Path, runs: Sequence[Run], removed: I64, spec_id: str, *, check: Callable[[], None] | None = None
+) -> None:
+    """Write one segment in place of runs that follow each other, without the postings of ``removed`` documents.
+
+    ``check`` is called before each row. If it raises, nothing is left.
+    """
     gone, prints = without(runs, removed)
     live = prints.size - (0 if gone is None else int(np.count_nonzero(gone)))
-    rows = runs[0].starts.size - 1
-    _write(path, runs[0].base, prints, rows, lambda row: merged_row(runs, row, gone), directory_bits(live), spec_id)
+
+    def row(number: int) -> U64:
+        if check is not None:
+            check()
+        return merged_row(runs, number, gone)
+
+    _write(path, runs[0].base, prints, runs[0].starts.size - 1, row, directory_bits(live), spec_id)
 
 
 def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U64], bits: int, spec_id: str) -> None:
@@ -145,8 +156,10 @@ def _checked(head: bytes, body: bytes) -> bytes:
 
 def _sums(path: Path, header_pages: int, data_pages: int) -> U64:
     sums = np.zeros(data_pages, dtype=np.uint64)
-    if data_pages:
-        page_sums(np.memmap(path, np.uint8, "r", header_pages * PAGE, (data_pages * PAGE,)).view(np.ndarray), sums)
+    for begin in range(0, data_pages, _SUMMED_PAGES):  # so that few pages are mapped at a time
+        part = sums[begin : begin + _SUMMED_PAGES]
+        pages = np.memmap(path, np.uint8, "r", (header_pages + begin) * PAGE, (part.size * PAGE,))
+        page_sums(pages.view(np.ndarray), part)
     return sums
 
 

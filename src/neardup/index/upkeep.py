@@ -1,4 +1,4 @@
-"""What an index does for itself: the tail becomes a segment, segments of like size become one, damage is repaired.
+"""The upkeep of an index: the tail becomes a segment, segments of like size become one, damage is repaired.
 
 All of it is done beside readers and writers: files are written first, then one small transaction makes them count.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from queue import SimpleQueue
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
 
 import numpy as np
 
@@ -26,6 +27,12 @@ FAN = 4
 REWRITE_SHARE = 0.5
 """Share of a segment's documents whose removal has it written anew."""
 REWRITE_LEAST = 1024
+IDLE_SECONDS = 30.0
+"""Seconds without a change after which the index is idle: then a few segments, or unlike ones, are merged as well."""
+IDLE_SHARE = 8
+"""The most documents that a merge in idle time writes for each one that is not in its largest segment."""
+IDLE_DOCUMENTS = 1 << 23
+"""The most documents that a merge in idle time writes: for one row of them it takes 200 MB of memory."""
 RETRY_SECONDS = 1.0
 BACKLOG = 8
 """Flushes that writers may be ahead of the upkeep before they wait for it."""
@@ -45,16 +52,24 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._changes = 0
+        """Changes since the last flush."""
+        self._all_changes = 0
 
     def note_change(self) -> None:
         """Called after each change; wakes the thread when there is something to do."""
         self._changes += 1
-        if self.core.folder is None or self._stopping or not self._is_due():
+        self._all_changes += 1
+        if self.core.folder is None or self._stopping:
+            return
+        is_due = self._is_due()
+        if not is_due and len(self.core.views.current.segments) < 2:
             return
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="neardup-upkeep", daemon=True)
                 self._thread.start()
+        if not is_due:
+            return  # the thread waits until nothing has been changed for a while
         if self._orders.empty():
             self._orders.put(True)
         if self._waiting() >= BACKLOG * FLUSH_DOCUMENTS:
@@ -69,19 +84,37 @@ class Upkeep:
         return sum(run.span for run in self.core.views.current.tail)
 
     def _run(self) -> None:
-        while self._orders.get() and not self._stopping:
+        settled = -1
+        """The number of changes after which the index was last idle."""
+        while not self._stopping:
+            seen = self._all_changes
+            order = self._next_order(None if seen == settled else IDLE_SECONDS)
+            if order is False:
+                return
             try:
-                if self._is_due():  # changes that came during the last flush have asked for another one
-                    self.flush()
-                while self._merge_some() and not self._stopping:
-                    pass
+                if order:
+                    if self._is_due():  # changes that came during the last flush have asked for another one
+                        self.flush()
+                    self._merge_all(_group)
+                elif seen == self._all_changes:
+                    settled = seen
+                    self._merge_all(_idle_group, check=self._check_stopping)
                 self.trouble = None
+            except _StoppedError:
+                return
             except Exception as exc:  # whatever it is, it must not end the upkeep for good: ``info`` tells
                 self.trouble = str(exc) or type(exc).__name__
                 time.sleep(RETRY_SECONDS)
 
+    def _next_order(self, seconds: float | None) -> bool | None:
+        """Return the next order, or None if there is none for so many seconds."""
+        try:
+            return self._orders.get(timeout=seconds)
+        except Empty:
+            return None
+
     def stop(self) -> None:
-        """End the thread, after what it is doing."""
+        """End the thread after its present work; a merge in idle time is given up."""
         self._stopping = True
         self._orders.put(False)
         if self._thread is not None and self._thread.is_alive():
@@ -97,21 +130,31 @@ class Upkeep:
             self._changes = 0
             self._merge(view.tail, removed)
 
-    def _merge_some(self) -> bool:
-        """Merge one group of segments where there is one; whether there was."""
-        with self.core.upkeep:
-            view, removed = self._now()
-            group = _group(view, removed)
-            if group:
-                self._merge(group, removed)
-            return bool(group)
+    def _merge_all(
+        self, choose: Callable[[View, I64], tuple[Run, ...]], *, check: Callable[[], None] | None = None
+    ) -> None:
+        """Merge one group of segments after another, while there is one."""
+        while not self._stopping:
+            with self.core.upkeep:
+                view, removed = self._now()
+                group = choose(view, removed)
+                if not group:
+                    return
+                self._merge(group, removed, check=check)
+
+    def _check_stopping(self) -> None:
+        if self._stopping:
+            raise _StoppedError
 
     def _now(self) -> tuple[View, I64]:
         """The runs, and the numbers of removed documents that they still name."""
         return self.core.ask(lambda reading, view: (view, reading.removed()))
 
-    def _merge(self, runs: tuple[Run, ...], removed: I64) -> None:
-        """Let one new segment stand for runs that follow each other, unless one of them has to be made again first."""
+    def _merge(self, runs: tuple[Run, ...], removed: I64, *, check: Callable[[], None] | None = None) -> None:
+        """Let one new segment stand for runs that follow each other, unless one of them has to be made again first.
+
+        ``check`` is called before each row, and ends the merge if it raises.
+        """
         core = self.core
         for run in runs:
             if run.name is not None and bad_pages(run):
@@ -119,7 +162,7 @@ class Upkeep:
                 return  # the next turn finds the new one
         first, end = runs[0].base, runs[-1].end
         name = fresh_name(first, end)
-        write_merged(core.segment(name), runs, removed, core.spec.id)
+        write_merged(core.segment(name), runs, removed, core.spec.id, check=check)
         core.put([(first, end, name)], removed, old=[run.name for run in runs if run.name is not None])
 
     def compact(self) -> None:
@@ -163,6 +206,20 @@ def _group(view: View, removed: I64) -> tuple[Run, ...]:
         if gone >= REWRITE_LEAST and gone > REWRITE_SHARE * _documents(run):
             return (run,)
     return ()
+
+
+def _idle_group(view: View, removed: I64) -> tuple[Run, ...]:
+    """Return as many of the last segments as are worth one merge: all, unless one holds nearly all the documents."""
+    sizes = [_documents(run) for run in view.segments]
+    for begin in range(len(sizes) - 1):
+        total, largest = sum(sizes[begin:]), max(sizes[begin:])
+        if total <= IDLE_DOCUMENTS and total <= IDLE_SHARE * (total - largest):
+            return view.segments[begin:]
+    return ()
+
+
+class _StoppedError(Exception):
+    """The index is being closed."""
 
 
 def _documents(run: Run) -> int:

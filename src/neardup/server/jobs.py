@@ -17,13 +17,16 @@ from msgspec import UNSET
 from neardup.engine.observe import Silent
 from neardup.engine.results.passages import shared_passages
 from neardup.errors import InputError
+from neardup.index.answers import quick
 from neardup.params import CONTAINMENT, DEFAULT_MEASURE
+from neardup.server import wire
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 from neardup.server.wire import (
     Answer,
     Answers,
     Chance,
+    Compacted,
     Document,
     Found,
     LineStatus,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 
 encode = msgspec.json.Encoder().encode
+_QUICK_CHARACTERS, _QUICK_CANDIDATES = 1 << 13, 16
+"""A text and its candidates that are compared within a millisecond."""
 REMOVAL = "remove"
 """The key of a group of ids that are removed in one transaction."""
 
@@ -58,6 +63,7 @@ class QueryOptions:
     measure: str = DEFAULT_MEASURE
     nearest: bool = False
     exhaustive: bool = False
+    any: bool = False
 
     @property
     def reads_all(self) -> bool:
@@ -99,7 +105,9 @@ def options_of(query: Query) -> QueryOptions | None:
 
 def query_options(query: Query) -> QueryOptions:
     """What a query has in common with others."""
-    return QueryOptions(query.top, query.threshold, query.exact, query.measure, query.nearest, query.exhaustive)
+    top = wire.TOP if query.top is UNSET else query.top
+    kind = query.exact, query.measure, query.nearest, query.exhaustive, query.any
+    return QueryOptions(top, query.threshold, *kind)
 
 
 class Deadline(Silent):
@@ -128,6 +136,31 @@ class IndexReader:
             return [values[0]()]
         return [encode(Answer(hits=hits)) for hits in self._hits(values, key)]
 
+    def quick(self, text: str, key: QueryOptions) -> bytes | None:
+        """Return the answer to one text if that takes a moment for which the event loop may wait, else None."""
+        spec = self._index.spec
+        is_plain = key.exact and not (key.nearest or key.reads_all) and spec.shingle.kind != "item"
+        if not is_plain or len(text) > _QUICK_CHARACTERS:
+            return None
+        # With so few candidates the first match that ``any`` ends with is the best one.
+        top, threshold = 1 if key.any else key.top, key.threshold or spec.threshold
+        hits = quick(self._index._core, text, top=top, threshold=threshold, most=_QUICK_CANDIDATES)
+        return None if hits is None else encode(Answer(hits=[_found(hit) for hit in hits]))
+
+    def compact(self) -> bytes:
+        """Compact the index, and return the JSON of what that has changed."""
+        before = self._index.info()
+        self._index.compact()
+        after = self._index.info()
+        return encode(
+            Compacted(
+                segments_before=before.segments,
+                segments=after.segments,
+                bytes_before=before.total_bytes,
+                bytes=after.total_bytes,
+            )
+        )
+
     def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Found]]:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
         index, watching = self._index, Deadline(self._seconds)
@@ -135,6 +168,8 @@ class IndexReader:
         if key.measure == CONTAINMENT:
             parts = index.query(asked, top=key.top, threshold=key.threshold, measure=CONTAINMENT, observer=watching)
             return [[_contained(hit) for hit in hits] for hits in parts]
+        if key.any:
+            return [[] if hit is None else [_found(hit)] for hit in index.seen(asked, threshold=key.threshold)]
         if not key.nearest:
             found = index.query(asked, top=key.top, threshold=key.threshold, exact=key.exact)
             return [[_found(hit) for hit in hits] for hits in found]

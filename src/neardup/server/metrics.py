@@ -24,6 +24,8 @@ class Metrics:
         self.refused: Counter[str] = Counter()
         self.bytes_in = 0
         self.in_flight = 0
+        self.begun = 0
+        """Requests whose head was read and that are not answered; more than ``in_flight`` before their turn."""
         self.held = 0
         """Bytes of bodies and lines that have arrived and are not answered yet, of all requests together."""
 

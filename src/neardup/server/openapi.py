@@ -18,7 +18,17 @@ from neardup.server.limits import ServiceLimits
 from neardup.server.parameters import ORDERS, PAGE_NUMBERS
 
 _TYPES = (
-    *(wire.Answer, wire.Answers, wire.Chance, wire.Document, wire.Health, wire.Info, wire.LineStatus, wire.Page),
+    *(
+        wire.Answer,
+        wire.Answers,
+        wire.Chance,
+        wire.Compacted,
+        wire.Document,
+        wire.Health,
+        wire.Info,
+        wire.LineStatus,
+        wire.Page,
+    ),
     *(
         wire.ProblemBody,
         wire.Query,
@@ -109,23 +119,26 @@ def _without_default(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kinds(threshold: float) -> dict[str, Any]:
-    """What goes together in a query: the nearest, containment, unchecked candidates, or what the threshold finds.
+    """What goes together in a query: the nearest, containment, unchecked candidates, all or any of what the threshold
+    finds.
 
     Conditions leave the properties what they are, so programs that make clients of them make one type of each form.
     """
     least = {"anyOf": [{"type": "number", "minimum": threshold}, {"type": "null"}]}
     always: dict[str, Any] = {"exact": {"const": True}}
     alone: dict[str, Any] = {"exhaustive": {"const": False}}
+    several: dict[str, Any] = {"any": {"const": False}}
+    both = {"properties": {"any": {"const": True}}, "required": ["any", "top"]}
     return _if(
         {"nearest": {"const": True}},
-        {"properties": {"measure": {"const": "jaccard"}, **always}},
+        {"properties": {"measure": {"const": "jaccard"}, **always, **several}},
         _if(
             {"measure": {"const": "containment"}},
-            {"properties": {**always, **alone}},
+            {"properties": {**always, **alone, **several}},
             _if(
                 {"exact": {"const": False}},
-                {"properties": {"threshold": {"type": "null"}, **alone}},
-                {"properties": {"threshold": least, **alone}},
+                {"properties": {"threshold": {"type": "null"}, **alone, **several}},
+                {"properties": {"threshold": least, **alone}, "not": both},
             ),
         ),
     )
@@ -193,6 +206,16 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             body={_BYTES: lines},
             examples={_BYTES: json.dumps(_FOX) + "\n"},
             problems=(403, 408, 415, 422),
+        ),
+        "/compact": _operation(
+            "post",
+            "compact",
+            "Merge all postings into one file, without those of removed documents, and give free room on the disk back."
+            " Queries get faster, and are answered meanwhile; so are changes.",
+            {200: ("It is done.", {_JSON: _ref("Compacted")})},
+            body={_JSON: {"type": "object", "additionalProperties": False}},
+            examples={_JSON: {}},
+            problems=(*_WITH_BODY, 403, 504, 507),
         ),
         "/documents/{id}": {
             "parameters": [_ID],

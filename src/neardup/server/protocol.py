@@ -1,26 +1,28 @@
-"""One connection: uvicorn's protocol with five more rules, so that the service may be exposed without a proxy.
+"""One connection: uvicorn's protocol with six more rules, so that the service may be exposed without a proxy.
 
-A request that can be read in two ways is refused. The head of a request must arrive within its time, counted from its
-first byte. A client must take what it was sent. What it goes on sending after its answer is thrown away for a while,
-and then the connection is cut off. There is a limit of connections. The time and the size of a body are limited in
+A head must follow the grammar in ``heads``, which refuses a request that can be read in two ways. The head of a request
+must arrive within its time, counted from its first byte. Requests are read one at a time, each after the answer to the
+one before. A client must read its answers. Bytes that it still sends after an answer are thrown away for a while, and
+then the connection is cut off. There is a limit of connections. The time and the size of a body are limited in
 ``exchange`` and ``stream``.
 
-uvicorn has no settings for these, and its ``H11Protocol`` is no documented interface. Used of it are ``conn``,
-``transport``, ``connections`` and the callbacks that are overridden here; pyproject.toml names the versions that
-have them, and tests/server/test_sockets.py and test_framing.py fail where a rule no longer holds.
+uvicorn has no settings for these rules, and its ``HttpToolsProtocol`` is not a documented interface. This module uses
+``parser``, ``cycle``, ``flow``, ``transport``, ``connections`` and the callbacks that are overridden here;
+pyproject.toml names the versions that have them, and tests/server/test_sockets.py and test_framing.py fail if a rule
+no longer holds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from httptools import HttpParserError
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from neardup.server import access
+from neardup.server.heads import CHUNKED, END, Refused, is_hopeless, read_head
 from neardup.server.problems import RETRY_SECONDS, Problem
 
 if TYPE_CHECKING:
@@ -28,71 +30,23 @@ if TYPE_CHECKING:
 
 
 HEAD_BYTES = 1 << 14
-"""Most bytes of the head of a request: its first line and all headers."""
+"""The most bytes of the head of a request, and of the trailers and extensions of chunks in a row."""
 _THROWN_AWAY_SECONDS = 1.0
-_ABSOLUTE = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE)
-_ANY = (b"OPTIONS", b"*")
 
 
-class StrictConnection(h11.Connection):
-    """The reading side of a connection, which refuses a request whose end, or whose host, can be read in two ways.
-
-    A service behind a proxy shares each connection between people. Where the two disagree about the end of a request,
-    what one person sends becomes the beginning of the next one's request (request smuggling). h11 already refuses
-    lengths that are no number or that differ, transfer codings other than ``chunked``, malformed chunks (since its
-    version 0.16), white space before a colon, NUL and lone carriage returns in the head, and more than one Host. Here
-    is the rest, by RFC 9112, sections 3.2, 6.1 and 6.3. What a Host may say is in ``security``. After an error nothing
-    more is read.
-    """
-
-    fault: str | None = None
-    """Why the request was refused, where it was refused here."""
-
-    def next_event(self) -> Any:
-        """What comes next; a request always in origin form, its Host the one that it is meant for."""
-        event = super().next_event()
-        if not isinstance(event, h11.Request):
-            return event
-        names = [name for name, _ in event.headers]
-        if event.http_version not in (b"1.0", b"1.1"):
-            raise self._refused("the version of HTTP is neither 1.0 nor 1.1.")
-        if b"transfer-encoding" in names and b"content-length" in names:
-            raise self._refused("the request has both Content-Length and Transfer-Encoding. Send one of them.")
-        if b"transfer-encoding" in names and event.http_version == b"1.0":
-            raise self._refused("HTTP/1.0 has no Transfer-Encoding. Send Content-Length, or HTTP/1.1.")
-        if event.target.startswith(b"/") or event.method == b"CONNECT" or (event.method, event.target) == _ANY:
-            return event
-        return self._origin_form(event)
-
-    def _origin_form(self, request: h11.Request) -> h11.Request:
-        """A request with an absolute address as one with a path. What its Host said does not count (section 3.2.2)."""
-        found = _ABSOLUTE.fullmatch(request.target)
-        if not found or not found[1]:
-            raise self._refused("the address that is asked for is neither a path nor a URL of http.")
-        rest = found[2] if found[2].startswith(b"/") else b"/" + found[2]
-        headers = [(name, value) for name, value in request.headers if name != b"host"]
-        return h11.Request(
-            method=request.method,
-            headers=[(b"host", found[1]), *headers],
-            target=rest,
-            http_version=request.http_version,
-        )
-
-    def _refused(self, fault: str) -> h11.RemoteProtocolError:
-        self.fault = fault
-        return h11.RemoteProtocolError(fault)
-
-
-class GuardedProtocol(H11Protocol):
+class GuardedProtocol(HttpToolsProtocol):
     """One connection to the ``Service`` that is the application of uvicorn's configuration."""
-
-    conn: StrictConnection
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         service = cast("Service", self.config.app)
         self.limits, self.metrics = service.limits, service.metrics
-        self.conn = StrictConnection(h11.SERVER, HEAD_BYTES)
+        self._data, self._at = b"", 0
+        """The bytes that have arrived, and how many of them the parser has seen."""
+        self._left = 0
+        """The number of bytes of the body that are still to come, or ``CHUNKED``; 0 between two requests."""
+        self._bare = 0
+        """The number of bytes of a chunked message since its last byte of body."""
         self._clocks: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -106,18 +60,34 @@ class GuardedProtocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has arrived. uvicorn stops its own clock whenever something does."""
-        super().data_received(data)
-        self._watch()
+        """Read the bytes that have arrived."""
+        self._data += data
+        self._read()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, without the white space after its value. A trailer is not a header."""
+        if not self._left:
+            super().on_header(name, value.rstrip(b"\t "))
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._bare = 0
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._left = 0
 
     def on_response_complete(self) -> None:
-        """Note that an answer was sent. uvicorn's clock runs until the next request begins."""
+        """Note that an answer was sent, and read on. uvicorn's clock runs until something arrives."""
         super().on_response_complete()
-        if self.conn.their_state is not h11.IDLE:
-            self._watch()
+        self.metrics.begun -= 1
+        if self._left or self._at < len(self._data):
+            self._read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        if not self._is_answered:
+            self.metrics.begun -= 1
         for name in list(self._clocks):
             self._stop(name)
 
@@ -130,22 +100,75 @@ class GuardedProtocol(H11Protocol):
         super().resume_writing()
         self._stop("take")
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, or can be read in two ways."""
-        self.metrics.refused["http"] += 1
-        fault = f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."
-        self._answer(Problem(400, self.conn.fault or fault))
+    @property
+    def _is_answered(self) -> bool:
+        """Whether no request waits for its answer."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _read(self) -> None:
+        """Give the parser the bytes that it may see, and start or stop the clocks."""
+        self._unset_keepalive_if_required()
+        try:
+            while self._at < len(self._data) and not self.transport.is_closing():
+                if self._left:
+                    self._read_body()
+                elif not self._read_head():
+                    break
+        except HttpParserError as exc:
+            self.metrics.refused["http"] += 1
+            fault = f"the request is not HTTP that can be read, or its head is over {HEAD_BYTES} bytes."
+            self._answer(Problem(400, str(exc) if isinstance(exc, Refused) else fault))
+        if self._at > len(self._data) // 2:  # not each time: requests in one packet would be copied again and again
+            kept = max(0, self._at - len(END))
+            self._data, self._at = self._data[kept:], self._at - kept
+        self._watch()
+
+    def _read_head(self) -> bool:
+        """Begin with the next request, if it is its turn and its head is there; return whether that is so."""
+        if not self._is_answered:
+            self.flow.pause_reading()
+            return False
+        end = self._data.find(END, self._at, self._at + HEAD_BYTES) + len(END)
+        if end < len(END):
+            begun = self._data[self._at :]
+            if len(begun) >= HEAD_BYTES or is_hopeless(begun):
+                raise HttpParserError
+            return False
+        head, length = read_head(self._data[self._at : end])
+        self._at = end
+        self.parser.feed_data(head)
+        self._left = length
+        self.metrics.begun += 1
+        return True
+
+    def _read_body(self) -> None:
+        """Give the parser some of the body, and nothing of the next request.
+
+        A chunked message ends with an empty line, so the parser sees the bytes up to the first one only.
+        """
+        begin, self._at = self._at, len(self._data)
+        if self._left == CHUNKED:
+            found = self._data.find(END, max(0, begin - len(END) + 1))
+            if found >= 0:
+                self._at = found + len(END)
+            self._bare += self._at - begin
+        else:
+            self._at = min(self._at, begin + self._left)
+            self._left -= self._at - begin
+        self.parser.feed_data(self._data[begin : self._at])
+        if self._left == CHUNKED and self._bare > HEAD_BYTES:
+            raise HttpParserError
 
     def _watch(self) -> None:
-        """Start or stop the clocks by what the connection waits for."""
+        """Start the clock of the event that the connection waits for, and stop the others."""
         if self.transport.is_closing():
             return
-        theirs, ours = self.conn.their_state, self.conn.our_state
-        if theirs is h11.IDLE:
+        is_answered = self._is_answered
+        if is_answered and not self._left:
             self._start("head", self.limits.head_seconds, self._head_is_late)
         else:
             self._stop("head")
-        if theirs is h11.SEND_BODY and ours in (h11.DONE, h11.MUST_CLOSE):
+        if is_answered and self._left:
             self._start("rest", _THROWN_AWAY_SECONDS, self._cut_off)
         else:
             self._stop("rest")
@@ -167,7 +190,7 @@ class GuardedProtocol(H11Protocol):
         """Send a problem past the application, which has heard of no request, and close."""
         if self.transport.is_closing():
             return
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        if not self._left or not self.cycle.response_started:
             body = problem.body()
             reason = {400: b"Bad Request", 408: b"Request Timeout", 503: b"Service Unavailable"}[problem.status]
             head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (problem.status, reason)

@@ -15,6 +15,8 @@ from neardup.index.outcomes import IndexInfo, IndexStatistics
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
+TOP = 10
+"""The most hits of a text, if a query does not say."""
 MOST_HITS = 1000
 """Hits of one text, at most."""
 MOST_ID = 1024
@@ -35,6 +37,10 @@ _NEAREST = (
     "true: the hits may lie below the threshold of the index. Their similarities are exact; recall says how probably"
     " a document of that similarity is found, for below the threshold the bands miss ever more of them."
 )
+_ANY = (
+    "true: one hit at most, to know whether there is any. The search ends with the first document that is verified, so"
+    " this is much faster if thousands are like the text. The hit need not be the most similar."
+)
 _EXHAUSTIVE = "true, with nearest: hold the text against every stored text, which misses none and takes longer."
 
 
@@ -43,9 +49,12 @@ class Query(Struct, kw_only=True, forbid_unknown_fields=True):
 
     text: str | UnsetType = UNSET
     texts: list[str] | UnsetType = UNSET
-    top: Annotated[int, Meta(ge=1, le=MOST_HITS, description="Most hits of a text.")] = 10
+    top: Annotated[int, Meta(ge=1, le=MOST_HITS, description=f"Most hits of a text. Default: {TOP}.")] | UnsetType = (
+        UNSET
+    )
     threshold: Annotated[float, Meta(gt=0, le=1, description=_THRESHOLD)] | None = None
     measure: Annotated[Literal["jaccard", "containment"], Meta(description=_MEASURE)] = "jaccard"
+    any: Annotated[bool, Meta(description=_ANY)] = False
     nearest: Annotated[bool, Meta(description=_NEAREST)] = False
     exhaustive: Annotated[bool, Meta(description=_EXHAUSTIVE)] = False
     exact: Annotated[bool, Meta(description="false: candidates that were not checked, without similarity.")] = True
@@ -58,6 +67,10 @@ class Document(Struct, kw_only=True, forbid_unknown_fields=True):
 
     id: Id
     text: str
+
+
+class Nothing(Struct, kw_only=True, forbid_unknown_fields=True):
+    """An empty object, sent so that a browser asks before it sends another site's request (see ``app``)."""
 
 
 class Found(Struct, kw_only=True):
@@ -141,6 +154,15 @@ class RemovedDocuments(Struct, kw_only=True):
     before: Annotated[str, Meta(description="Those added before went.", extra_json_schema={"format": "date-time"})]
 
 
+class Compacted(Struct, kw_only=True):
+    """What compaction has changed: files of postings, and bytes of the whole index on the disk."""
+
+    segments_before: Annotated[int, Meta(ge=0)]
+    segments: Annotated[int, Meta(ge=0)]
+    bytes_before: Annotated[int, Meta(ge=0)]
+    bytes: Annotated[int, Meta(ge=0)]
+
+
 class ListedDocument(Struct, kw_only=True):
     """A document of a page."""
 
@@ -211,9 +233,11 @@ class ProblemBody(Struct, kw_only=True):
     incident: Annotated[str, Meta(description="Under which the log of the service tells more.")] | UnsetType = UNSET
 
 
-T = TypeVar("T", Query, Document)
+T = TypeVar("T", Query, Document, Nothing)
 
-_DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in (Query, Document)}
+_DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(kind) for kind in (Query, Document, Nothing)
+}
 _AT = re.compile(r"(?P<fault>.*?)(?: - at `\$\.?(?P<at>.*)`)?", re.DOTALL)
 _NAMED = re.compile(r"(?:unknown|required) field `([^`]*)`")
 
@@ -258,6 +282,15 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
 def _check_kind(query: Query, threshold: float) -> None:
     """See that what is asked for is one of four: by the threshold, unchecked, nearest, containment."""
     is_containment = query.measure == "containment"
+    others = {
+        "top": query.top is not UNSET,
+        "exact": not query.exact,
+        "nearest": query.nearest,
+        "measure": is_containment,
+    }
+    if query.any and (wanted := [field for field, is_given in others.items() if is_given]):
+        fault = f"any gives one verified hit at most, by the threshold, so it does not go with {wanted[0]}."
+        raise Problem(422, f"{fault} Leave one of them out.", field=wanted[0])
     if query.exhaustive and not query.nearest:
         raise Problem(422, "exhaustive is for nearest. Give nearest as well.", field="exhaustive")
     if is_containment and query.nearest:

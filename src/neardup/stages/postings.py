@@ -81,7 +81,9 @@ def directory_bits(documents: int) -> int:
 
 def sorted_row(keys: U32, numbers: U64) -> U64:
     """Rising postings of one row: the keys of documents, and their numbers inside the run."""
-    row = (keys.astype(np.uint64) << np.uint64(32)) | numbers
+    row: U64 = keys.astype(np.uint64)
+    row <<= np.uint64(32)
+    row |= numbers
     row.sort()
     return row
 
