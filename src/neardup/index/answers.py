@@ -7,14 +7,16 @@ longer fetched, so what postings still say of it does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import distinct
+from neardup.index.columns import matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
@@ -41,14 +43,21 @@ class _Candidates:
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
 
-def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
-    """What is like each query; see ``hits``."""
+def answers(
+    core: Core,
+    queries: Documents,
+    top: int | None,
+    threshold: float | None,
+    where: Mapping[str, Any] | None = None,
+) -> list[list[Hit]]:
+    """Find what is like each query; see ``hits``."""
+    how: dict[str, Any] = {"sketcher": core.sketcher, "threshold": threshold, "top": top, "where": where}
     found: list[list[Hit]] = []
     for start in range(0, len(queries), QUERY_BLOCK):
         is_all = len(queries) <= QUERY_BLOCK
         block = queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
         prepared = core.sketcher.prepare_query(block)
-        found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top))
+        found += core.ask(partial(hits, prepared=prepared, **how))
     return found
 
 
@@ -60,8 +69,9 @@ def hits(
     prepared: PreparedDocuments,
     threshold: float | None,
     top: int | None,
+    where: Mapping[str, Any] | None = None,
 ) -> list[list[Hit]]:
-    """The best verified candidates of each query: most similar first, of equals the one added first.
+    """Find the best verified candidates of each query: most similar first, of equals the one added first.
 
     Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
     """
@@ -73,6 +83,8 @@ def hits(
     else:
         query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
     candidates = _Candidates(query, found.numbers, found.bands, found.same_text)
+    if where is not None:
+        candidates = _of_filter(reading, candidates, where)
     if threshold is None:
         order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
         return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
@@ -81,6 +93,14 @@ def hits(
     if near.size > 1:
         near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
     return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
+
+
+def _of_filter(reading: Reading, candidates: _Candidates, where: Mapping[str, Any]) -> _Candidates:
+    """Keep the candidates that match a filter. It is compared before any text is fetched."""
+    wanted = np.array(sorted(matching(reading, distinct(candidates.number).tolist(), where)), dtype=np.int64)
+    kept = np.flatnonzero(np.isin(candidates.number, wanted))
+    _, firsts, groups = np.unique(candidates.same_text[kept], return_index=True, return_inverse=True)
+    return _Candidates(candidates.query[kept], candidates.number[kept], candidates.bands[kept], firsts[groups])
 
 
 def _check(
@@ -198,10 +218,11 @@ def _as_hits(
                 names.update((number, (id, kind)) for number, id, kind in met)
                 if len(met) < len(set(unknown)):
                     reading.check_absent([number for number in set(unknown) if number not in names])
+            columns = read_columns(reading, [(at, *names[at]) for at in numbers[begin:stop] if at in names])
             for place in range(begin, stop):
                 name = names.get(numbers[place])
                 if name is not None:
-                    hits.append(Hit(original_id(*name), values[place], bands[place]))
+                    hits.append(Hit(original_id(*name), values[place], bands[place], columns.get(numbers[place])))
             begin = stop
     return found
 

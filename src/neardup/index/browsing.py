@@ -1,13 +1,15 @@
-"""Looking around in an index: its documents page by page, and what it holds in numbers."""
+"""Looking around in an index: what it is, some of its documents, and what it holds in numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from neardup.index import folders
+from neardup.index.answers import find_ids
+from neardup.index.columns import read_columns
 from neardup.index.core import Core
 from neardup.index.folders import SEGMENTS
-from neardup.index.outcomes import IndexPage, IndexStatistics, ListedDocument
+from neardup.index.outcomes import IndexInfo, IndexPage, IndexStatistics, ListedDocument, Stored
 from neardup.index.prepared import original_id
 from neardup.index.retention import as_text, times_of
 from neardup.index.segments import bad_pages
@@ -27,6 +29,56 @@ SHARES = [step / 20 for step in range(21)]
 """The similarities for which the probability of being found is told."""
 _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
+
+
+def info(core: Core, trouble: str | None) -> IndexInfo:
+    """Tell what an index is and holds; ``trouble``: why its upkeep fails, if it does."""
+    spec, recall = core.spec, core.spec.recall
+    assert recall is not None  # an index finds candidates by the shingles that it checks by
+
+    def work(reading: Reading, view: View) -> IndexInfo:
+        state = reading.state()
+        sizes = folders.sizes(core.folder) if core.folder is not None else {}
+        return IndexInfo(
+            path=None if core.folder is None else str(core.folder),
+            documents=state.documents,
+            empty=state.empty,
+            threshold=spec.threshold,
+            recall=recall,
+            bands=str(spec.bands),
+            shingle=str(spec.shingle),
+            normalize=str(spec.normalize),
+            spec=spec.as_dict(),
+            spec_id=spec.id,
+            format=reading.format(),
+            created_by=core.created_by,
+            generation=state.generation,
+            segments=len(view.segments),
+            segment_documents=view.covered,
+            removed=reading.removed().size,
+            bytes=sizes,
+            total_bytes=sum(sizes.values()),
+            healed=core.repaired,
+            trouble=trouble,
+        )
+
+    return core.ask(work)
+
+
+def get_many(core: Core, names: list[str]) -> list[Stored | None]:
+    """Return the documents of some ids, or None for each that is not there, as of one moment."""
+
+    def work(reading: Reading, view: View) -> list[Stored | None]:
+        there = find_ids(reading, view, core.id_row, names)
+        found: dict[str, Stored] = {}
+        for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
+            documents_of(rows, reading.path)
+            columns = read_columns(reading, rows)
+            for number, id, kind, _, blob in rows:
+                found[id] = Stored(original_id(id, kind), core.sketcher.text(blob), columns.get(number))
+        return [found.get(name) for name in names]
+
+    return core.ask(work)
 
 
 def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int) -> IndexPage:
@@ -49,9 +101,13 @@ def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool,
 def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
     """The documents of a page, as many as have some megabytes of text together, and one at least."""
     times = [None if at is None else as_text(at) for at in times_of(reading, [name[0] for name in names])]
+    columns = read_columns(reading, names)
     if not opening:
         named = zip(names, times, strict=True)
-        return [ListedDocument(original_id(id, kind), None, None, at) for (_, id, kind, _), at in named]
+        return [
+            ListedDocument(original_id(id, kind), None, None, at, columns.get(number))
+            for (number, id, kind, _), at in named
+        ]
     listed: list[ListedDocument] = []
     nbytes = 0
     for name, at in zip(names, times, strict=True):
@@ -61,7 +117,8 @@ def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> li
             break
         documents_of(rows, reading.path)
         text = core.sketcher.text(rows[0][4])
-        listed.append(ListedDocument(original_id(name[1], name[2]), len(text), text[:opening], at))
+        id = original_id(name[1], name[2])
+        listed.append(ListedDocument(id, len(text), text[:opening], at, columns.get(name[0])))
     return listed
 
 

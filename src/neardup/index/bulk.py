@@ -42,8 +42,9 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
     read = Added()
-    with core.database.writing() as writing, closing(reader.tasks(core.threads)) as tasks:
-        for batch, prepared in of_batches(core.sketcher, tasks, core.threads):
+    batches = of_batches(core.sketcher, reader, core.threads)
+    with core.database.writing() as writing, closing(batches):
+        for batch, prepared in batches:
             if len(prepared):
                 load.put(writing, prepared)
             logs.skipped(batch.faults)

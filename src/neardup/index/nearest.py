@@ -6,13 +6,16 @@ they miss is found only by holding the texts asked about against every document,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
 from neardup.index.answers import answers
+from neardup.index.columns import matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, original_id
@@ -28,14 +31,21 @@ PAIRS_AT_A_TIME = 1 << 20
 
 
 def nearest(
-    core: Core, queries: Documents, *, top: int | None, threshold: float, exhaustive: bool, observer: Observer
+    core: Core,
+    queries: Documents,
+    *,
+    top: int | None,
+    threshold: float,
+    exhaustive: bool,
+    where: Mapping[str, Any] | None,
+    observer: Observer,
 ) -> list[list[Hit]]:
-    """The documents most like each query, most similar first; see ``Index.nearest``."""
+    """Find the documents most like each query, most similar first; see ``Index.nearest``."""
+    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where}
     if not exhaustive:
-        return answers(core, queries, top, threshold)
+        return answers(core, queries, **how)
     prepared = core.sketcher.prepare_query(queries)
-    work = partial(_scan, core=core, prepared=prepared, top=top, threshold=threshold, observer=observer)
-    return core.ask(work)
+    return core.ask(partial(_scan, core=core, prepared=prepared, observer=observer, **how))
 
 
 def _scan(
@@ -46,9 +56,10 @@ def _scan(
     prepared: PreparedDocuments,
     top: int | None,
     threshold: float,
+    where: Mapping[str, Any] | None,
     observer: Observer,
 ) -> list[list[Hit]]:
-    """Hold every document of a transaction against each query. O(queries * bytes of text)."""
+    """Compare every document of a transaction that matches a filter with each query. O(queries * bytes of text)."""
     sketcher = core.sketcher
     count = len(prepared)
     asked = sketcher.sets(prepared.normal)
@@ -65,7 +76,8 @@ def _scan(
         return query[near], numbers[place[near]], similarity[near]
 
     observer.stage("scan", reading.state().documents, "documents")
-    blocks = (rows[first : first + step] for rows in reading.blocks() for first in range(0, len(rows), step))
+    chosen = (matching_rows(reading, rows, where) for rows in reading.blocks())
+    blocks = (rows[first : first + step] for rows in chosen for first in range(0, len(rows), step))
     sizes: list[int] = []
 
     def noted(rows: list[Row]) -> list[Row]:
@@ -97,7 +109,8 @@ def _as_hits(
         bands = {(place, at): agreeing for place, at, agreeing in met}
     named = names_of(reading.names(sorted(set(number.tolist()))), reading.path)
     names = {at: original_id(id, kind) for at, id, kind in named}
+    columns = read_columns(reading, named)
     hits: list[list[Hit]] = [[] for _ in range(len(prepared))]
     for place, at, share in zip(query.tolist(), number.tolist(), similarity.tolist(), strict=True):
-        hits[place].append(Hit(names[at], share, bands.get((place, at), 0)))
+        hits[place].append(Hit(names[at], share, bands.get((place, at), 0), columns.get(at)))
     return hits

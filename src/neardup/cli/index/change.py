@@ -121,7 +121,7 @@ def _add_new(
     def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
         watching.stage("add", reader.total_bytes, "bytes")
         for batch in tables.asked(reader, counts):
-            for _, step in steps(held, batch.ids, batch.texts):
+            for _, step in steps(held, batch.ids, batch.texts, batch.columns):
                 told = admit(held, step, how)
                 yield {
                     "id": [each.id for each in told],

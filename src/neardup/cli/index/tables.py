@@ -35,6 +35,8 @@ class Asked:
     """Strings; of sets, lists of their items."""
     consumed: int
     """Bytes of input that they stand for."""
+    columns: Sequence[str | None] | None = None
+    """What is stored beside each, as JSON."""
 
 
 class Counts:
@@ -54,7 +56,8 @@ class Counts:
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
-    from neardup.index.stream.admitting import texts_of  # not before the checks of outputs: these load numba
+    from neardup.index.prepared import check_columns_read  # after the checks of outputs, because these load numba
+    from neardup.index.stream.admitting import texts_of
     from neardup.inputs.names import ids_of
 
     for task in reader.tasks():
@@ -63,7 +66,9 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
         counts.bad += batch.bad
         counts.blank += batch.blank
         counts.faults.extend(batch.faults[: MOST_FAULTS - len(counts.faults)])
-        yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
+        check_columns_read(batch, reader)
+        texts = texts_of(batch.documents, item=reader.options.item)
+        yield Asked(ids_of(batch), texts, batch.consumed, batch.columns)
     counts.passed_over = reader.passed_over
 
 
