@@ -75,6 +75,13 @@ def test_a_filter_gives_what_brute_force_gives(objects: list[Any], where: dict[s
         for exhaustive in (False, True):
             near = index.nearest(text(0), top=top, threshold=0.5, exhaustive=exhaustive, where=where)
             assert [hit.id for hit in near] == expected[:top]
+        first = index.seen(text(0), where=where)
+        assert (first and first.id) == (expected[0] if expected else None)
+        pages = [index.page(after, size=2, newest=True, where=where) for after in (None, 3)]
+        descending = [place for place in reversed(range(len(objects))) if place in chosen(objects, where)]
+        below = [place for place in descending if place < 3]
+        assert [[each.id for each in page.documents] for page in pages] == [descending[:2], below[:2]]
+        assert [bool(page.next) for page in pages] == [len(descending) >= 2 and descending[1] > 0, below[1:] == [1]]
         contained = index.query(text(0), top=None, measure="containment", threshold=0.5, where=where)
         assert sorted(hit.id for hit in contained) == sorted(expected)
         assert [hit.columns for hit in contained] == [objects[hit.id] or None for hit in contained]

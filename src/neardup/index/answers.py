@@ -7,7 +7,7 @@ longer fetched, so what postings still say of it does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import distinct
-from neardup.index.columns import matching, read_columns
+from neardup.index.columns import Where, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
+from neardup.kernels.postings import Found
 from neardup.stages.verify import check_pairs
 from neardup.types import F64, I32, I64, U32, Documents
 
@@ -29,6 +30,12 @@ CHUNK = 500
 """Texts that are fetched and checked at a time."""
 QUERY_BLOCK = 1024
 """Queries that are answered at a time."""
+AT_ONCE = 32
+"""The number of candidates that a question for the first match checks at a time."""
+GROUPS_LATER = 16
+"""The number of such groups that are fetched together after the first one had no match."""
+QUICK_BYTES = 1 << 16
+"""The longest text that ``quick`` answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +49,73 @@ class _Candidates:
     same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
+    @classmethod
+    def of(cls, found: Found, queries: int) -> _Candidates:
+        """Return what a lookup of so many queries found."""
+        if queries == 1:
+            query = np.zeros(found.numbers.size, dtype=np.int64)
+        else:
+            query = np.repeat(np.arange(queries), np.diff(found.ends, prepend=0))
+        return cls(query, found.numbers, found.bands, found.same_text)
+
+    def at(self, places: I64) -> _Candidates:
+        """Return the candidates at some ascending places."""
+        _, firsts, copies = np.unique(self.same_text[places], return_index=True, return_inverse=True)
+        return _Candidates(self.query[places], self.number[places], self.bands[places], firsts[copies])
+
+    def matching(self, reading: Reading, where: Where) -> _Candidates:
+        """Return the candidates that match a filter, if there is one. No text is fetched for it."""
+        if where is None:
+            return self
+        wanted = matching(reading, distinct(self.number).tolist(), where)
+        return self.at(np.flatnonzero(np.isin(self.number, np.array(sorted(wanted), dtype=np.int64))))
+
 
 def answers(
-    core: Core,
-    queries: Documents,
-    top: int | None,
-    threshold: float | None,
-    where: Mapping[str, Any] | None = None,
+    core: Core, queries: Documents, top: int | None, threshold: float | None, where: Where = None
 ) -> list[list[Hit]]:
     """Find what is like each query; see ``hits``."""
     how: dict[str, Any] = {"sketcher": core.sketcher, "threshold": threshold, "top": top, "where": where}
     found: list[list[Hit]] = []
-    for start in range(0, len(queries), QUERY_BLOCK):
-        is_all = len(queries) <= QUERY_BLOCK
-        block = queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
-        prepared = core.sketcher.prepare_query(block)
+    for prepared in _blocks(core, queries):
         found += core.ask(partial(hits, prepared=prepared, **how))
     return found
+
+
+def _blocks(core: Core, queries: Documents) -> Iterator[PreparedDocuments]:
+    """Prepare QUERY_BLOCK queries at a time."""
+    for start in range(0, len(queries), QUERY_BLOCK):
+        is_all = len(queries) <= QUERY_BLOCK
+        yield core.sketcher.prepare_query(
+            queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
+        )
+
+
+def seen(core: Core, queries: Documents, threshold: float, where: Where = None) -> list[Hit | None]:
+    """Return a verified match of each query, or None if it has none; see ``first_hits``."""
+    found: list[Hit | None] = []
+    for prepared in _blocks(core, queries):
+        work = partial(first_hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, where=where)
+        found += [matches[0] if matches else None for matches in core.ask(work)]
+    return found
+
+
+def quick(core: Core, text: str, *, top: int | None, threshold: float | None, most: int) -> list[Hit] | None:
+    """Return what is like one text, as ``answers`` does, or None if that may take long.
+
+    None if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates.
+    """
+    if len(text) > QUICK_BYTES:
+        return None
+    documents = core.sketcher.from_values([text])
+    prepared = core.sketcher.prepare_query(documents)
+
+    def work(reading: Reading, view: View) -> list[Hit] | None:
+        if view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0).numbers.size > most:
+            return None
+        return hits(reading, view, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top)[0]
+
+    return core.ask(work)
 
 
 def hits(
@@ -69,7 +126,7 @@ def hits(
     prepared: PreparedDocuments,
     threshold: float | None,
     top: int | None,
-    where: Mapping[str, Any] | None = None,
+    where: Where = None,
 ) -> list[list[Hit]]:
     """Find the best verified candidates of each query: most similar first, of equals the one added first.
 
@@ -78,13 +135,7 @@ def hits(
     found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)  # empty queries have no candidates
     if found.numbers.size == 0:
         return [[] for _ in range(len(prepared))]
-    if len(prepared) == 1:
-        query = np.zeros(found.numbers.size, dtype=np.int64)
-    else:
-        query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    candidates = _Candidates(query, found.numbers, found.bands, found.same_text)
-    if where is not None:
-        candidates = _of_filter(reading, candidates, where)
+    candidates = _Candidates.of(found, len(prepared)).matching(reading, where)
     if threshold is None:
         order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
         return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
@@ -95,12 +146,42 @@ def hits(
     return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
 
 
-def _of_filter(reading: Reading, candidates: _Candidates, where: Mapping[str, Any]) -> _Candidates:
-    """Keep the candidates that match a filter. It is compared before any text is fetched."""
-    wanted = np.array(sorted(matching(reading, distinct(candidates.number).tolist(), where)), dtype=np.int64)
-    kept = np.flatnonzero(np.isin(candidates.number, wanted))
-    _, firsts, groups = np.unique(candidates.same_text[kept], return_index=True, return_inverse=True)
-    return _Candidates(candidates.query[kept], candidates.number[kept], candidates.bands[kept], firsts[groups])
+def first_hits(
+    reading: Reading,
+    view: View,
+    *,
+    sketcher: Sketcher,
+    prepared: PreparedDocuments,
+    threshold: float,
+    top: int = 1,
+    where: Where = None,
+) -> list[list[Hit]]:
+    """Return ``top`` verified candidates of each query, or as many as there are, and check no more than that takes.
+
+    Candidates that share the most bands come first, of equals the one added first. They are checked AT_ONCE at a time,
+    until ``top`` are verified. Hits are in order of these groups; inside a group the most similar comes first.
+    """
+    queries = len(prepared)
+    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
+    candidates = _Candidates.of(found, queries).matching(reading, where)
+    query, size = candidates.query, candidates.number.size
+    order = np.lexsort((candidates.number, -candidates.bands, query))
+    group = np.empty(size, dtype=np.int64)
+    group[order] = (np.arange(size) - np.searchsorted(query, query)) // AT_ONCE
+    similarity: F64 = np.full(size, -1.0)
+    names: dict[int, tuple[str, int]] = {}
+    is_open = np.ones(queries, dtype=np.bool_)
+    begin, end, last = 0, 1, int(group.max(initial=-1))
+    while begin <= last and is_open.any():
+        places = np.flatnonzero(is_open[query] & (group >= begin) & (group < end))
+        if places.size:
+            similarity[places], met = _check(reading, sketcher, prepared, candidates.at(places), threshold)
+            names.update(met)
+        is_open = np.bincount(query[similarity >= 0], minlength=queries) < top
+        begin, end = end, end + GROUPS_LATER
+    near = np.flatnonzero(similarity >= 0)
+    near = near[np.lexsort((candidates.number[near], -similarity[near], group[near], query[near]))]
+    return _as_hits(reading, queries, candidates, near, similarity, names, top)
 
 
 def _check(

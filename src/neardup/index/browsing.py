@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from neardup.errors import InputError
 from neardup.index import folders
 from neardup.index.answers import find_ids
-from neardup.index.columns import read_columns
+from neardup.index.columns import Where, check_columns, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.folders import SEGMENTS
 from neardup.index.outcomes import IndexInfo, IndexPage, IndexStatistics, ListedDocument, Stored
 from neardup.index.prepared import original_id
 from neardup.index.retention import as_text, times_of
 from neardup.index.segments import bad_pages
-from neardup.index.statements import Name, Reading
+from neardup.index.statements import Name, Reading, Row
 from neardup.index.views import DamagedError, View, documents_of, names_of
 from neardup.inputs.source import BATCH_BYTES
 from neardup.params import Bands
@@ -81,13 +84,40 @@ def get_many(core: Core, names: list[str]) -> list[Stored | None]:
     return core.ask(work)
 
 
-def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int) -> IndexPage:
-    """Some documents in order of addition; see ``Index.page``."""
+def blocks(core: Core) -> Iterator[tuple[list[Row], dict[int, str]]]:
+    """Yield all documents, and the columns of those that have any as JSON, as of one moment.
+
+    In memory they are listed first: nothing is locked while they are used.
+    """
+    with core.database.reading() as reading:
+        found = ((rows, dict(check_columns(reading, [row[0] for row in rows]))) for rows in reading.blocks())
+        if core.folder is not None:
+            yield from found
+            return
+        held = list(found)
+    yield from held
+
+
+def page(
+    core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int, where: Where
+) -> IndexPage:
+    """List some documents in order of addition; see ``Index.page``."""
+    for name, value, least, most in (("size", size, 1, 1000), ("opening", opening, 0, None)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
+            reach = f"from {least} to {most}" if most else f"of at least {least}"
+            raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
+    if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+        raise InputError(f"after is {after!r}. Give what the page before says as next, or nothing.")
 
     def work(reading: Reading, view: View) -> IndexPage:
         end = reading.state().next
         begin = (end if newest else -1) if after is None else max(-1, min(after, end))
-        names, last = reading.names_after(begin, prefix, most=size, scanned=SCANNED, newest=newest)
+        most = size if where is None else SCANNED
+        names, last = reading.names_after(begin, prefix, most=most, scanned=SCANNED, newest=newest)
+        if where is not None:
+            wanted = matching(reading, [name[0] for name in names], where)
+            names = [name for name in names if name[0] in wanted]
+            names, last = names[:size], names[size - 1][0] if len(names) >= size else last
         names_of(names, reading.path)
         listed = _listed(core, reading, names, opening)
         if len(listed) < len(names):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.index.answers import find_ids, hits
-from neardup.index.columns import matching
+from neardup.index.answers import find_ids, first_hits
+from neardup.index.columns import Where, matching
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
 from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_row
@@ -111,7 +110,7 @@ def _take_away(writing: Writing, gone: Stored, *, added: int = 0, empty: int = 0
     return after
 
 
-def remove(core: Core, ids: Sequence[str] | None, where: Mapping[str, Any] | None, missing: str) -> int:
+def remove(core: Core, ids: Sequence[str] | None, where: Where, missing: str) -> int:
     """Remove documents, and return how many were there. Nothing is removed if one is missing and that is an error.
 
     Without ids, all that match a filter; a document of an id that does not match it is missing.
@@ -239,9 +238,9 @@ class _Groups:
                 self._near.setdefault(one, []).append((other, float(similarity[i]), int(bands[i])))
 
     def in_index(self, writing: Writing, view: View) -> dict[int, list[Hit]]:
-        """Return the best matches in the index of each group: one, and another if the first may be replaced."""
+        """Return the first matches in the index of each group: one, and another if the first may be replaced."""
         core, distinct, top = self._core, self._distinct, 2 if self._is_upsert else 1
-        best = hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=top)
+        best = first_hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=top)
         return {int(first): found for first, found in zip(self._firsts, best, strict=True)}
 
     def match(self, position: int, best: dict[int, list[Hit]], admitted: dict[int, int]) -> Hit | None:

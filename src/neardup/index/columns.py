@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from neardup.errors import FormatError
 from neardup.index.prepared import COLUMN_BITS, COLUMNS, column_marks
 from neardup.index.statements import Reading, Row
 from neardup.inputs.json_columns import is_match
+
+Where: TypeAlias = Mapping[str, Any] | None
+"""Columns that a document must have, with equal values; None: it need not have any."""
 
 
 def read_columns(reading: Reading, named: Iterable[tuple[Any, ...]]) -> dict[int, dict[str, Any]]:
@@ -32,7 +35,7 @@ def matching(reading: Reading, numbers: Sequence[int] | None, where: Mapping[str
     return {number for number, text in check_columns(reading, numbers) if is_match(where, text)}
 
 
-def matching_rows(reading: Reading, rows: list[Row], where: Mapping[str, Any] | None) -> list[Row]:
+def matching_rows(reading: Reading, rows: list[Row], where: Where) -> list[Row]:
     """Return the documents of a block that match a filter, if there is one."""
     if where is None:
         return rows

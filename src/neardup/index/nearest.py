@@ -6,7 +6,6 @@ they miss is found only by holding the texts asked about against every document,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
 from neardup.index.answers import answers
-from neardup.index.columns import matching_rows, read_columns
+from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, original_id
@@ -37,7 +36,7 @@ def nearest(
     top: int | None,
     threshold: float,
     exhaustive: bool,
-    where: Mapping[str, Any] | None,
+    where: Where,
     observer: Observer,
 ) -> list[list[Hit]]:
     """Find the documents most like each query, most similar first; see ``Index.nearest``."""
@@ -56,7 +55,7 @@ def _scan(
     prepared: PreparedDocuments,
     top: int | None,
     threshold: float,
-    where: Mapping[str, Any] | None,
+    where: Where,
     observer: Observer,
 ) -> list[list[Hit]]:
     """Compare every document of a transaction that matches a filter with each query. O(queries * bytes of text)."""

@@ -6,7 +6,7 @@ documents of one transaction. Asking for similar documents is in ``answers``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.observe import Observer
 from neardup.engine.state import FoundRows
-from neardup.index.columns import matching_rows, read_columns
+from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import ContainedHit
 from neardup.index.prepared import NUMBER, original_id
@@ -48,7 +48,7 @@ class _IndexSource(Source):
         reading: Reading,
         name: str,
         passed: list[I64] | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where = None,
     ) -> None:
         """Read the documents that match a filter. ``passed`` takes their numbers, block after block."""
         super().__init__(name, ReadOptions())
@@ -115,7 +115,7 @@ def find_contained(
     *,
     top: int | None,
     threshold: float,
-    where: Mapping[str, Any] | None,
+    where: Where,
     observer: Observer,
 ) -> list[list[ContainedHit]]:
     """Find for each query the documents of which one contains the threshold's share of the other, most first.

@@ -173,6 +173,15 @@ class Sketcher:
             raise InputError(f"{len(names)} ids and {len(objects)} columns were given. Give a dict, or None, for each.")
         return self.prepare(documents, names, list(map(checked_columns, names, objects)))
 
+    def asked(self, texts: Any) -> tuple[bool, Documents]:
+        """Return whether a single text or set is asked about, and what is asked about as documents."""
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        is_one = isinstance(texts, str)
+        if not is_one and self.is_item:
+            is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
+        return is_one, self.from_values([texts] if is_one else texts)
+
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Return normalised documents, their band keys with a spare row, and marks for EMPTY and SHORT documents."""
         normal = self.normalized(documents)
@@ -245,6 +254,12 @@ def id_text(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return str(int(value))
     raise InputError(f"the id {value!r} is of type {type(value).__name__}. Give a string or a whole number.")
+
+
+def id_texts(ids: Any) -> list[str]:
+    """Return one id, or several, as texts. Raises InputError as ``id_text``."""
+    is_one = isinstance(ids, (str, int, np.integer))
+    return [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
 
 
 def checked_id(value: Any) -> int | str:

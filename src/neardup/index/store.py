@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, overload
+from typing import Any, BinaryIO, Literal, overload
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.index import browsing, changes, folders, retention
 from neardup.index.ages import parse_age
-from neardup.index.answers import answers, find_ids
+from neardup.index.answers import answers, find_ids, seen
 from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
-from neardup.index.columns import check_columns
+from neardup.index.columns import Where
 from neardup.index.core import Core, check_same
 from neardup.index.database import Database
 from neardup.index.nearest import ANY, nearest
@@ -45,12 +45,10 @@ from neardup.index.outcomes import (
     Verified,
 )
 from neardup.index.pairs import find_contained, find_pairs
-from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
-from neardup.index.statements import Row
+from neardup.index.prepared import PreparedDocuments, id_text, id_texts, of_batches, original_id
 from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.upkeep import Upkeep
 from neardup.index.views import documents_of, names_of
-from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.json_columns import checked_where
 from neardup.inputs.reader import open_inputs, read_options
 from neardup.params import (
@@ -68,12 +66,9 @@ from neardup.params import (
     with_preset,
 )
 from neardup.result import Result
-from neardup.types import Documents
 from neardup.watching import watched
 
 DEFAULT_TOP = 10
-Where: TypeAlias = Mapping[str, Any] | None
-"""Columns that a document must have, with equal values."""
 
 
 @hinted_methods
@@ -92,7 +87,7 @@ class Index:
     >>> index.add(["a", "b"], ["the quick brown fox jumps", "something else entirely"]).added
     2
     >>> index.query("the quick brown fox jumped")
-    [Hit(id='a', similarity=0.6, bands=9)]
+    [Hit(id='a', similarity=0.6)]
     """
 
     def __init__(self, core: Core | None = None, **_: Any) -> None:
@@ -368,7 +363,7 @@ class Index:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
             raise InputError("containment is always exact. Leave exact=False out.")
-        is_one, documents = self._asked(texts)
+        is_one, documents = self._core.sketcher.asked(texts)
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
@@ -377,6 +372,36 @@ class Index:
         else:
             found = answers(self._core, documents, top, least if exact else None, wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
+
+    @overload
+    def seen(self, texts: str, *, threshold: float | None = ..., where: Where = ...) -> Hit | None: ...
+    @overload
+    def seen(self, texts: Any, *, threshold: float | None = ..., where: Where = ...) -> Any: ...
+    def seen(self, texts: Any, *, threshold: float | None = None, where: Where = None) -> Any:
+        """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
+
+        This answers "is there anything like it?" much sooner than ``query`` if thousands of documents are: it stops at
+        the first match. Candidates that share the most bands are checked first, 32 at a time, and the match is the most
+        similar of the first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
+
+        Args:
+            texts: as of ``query``.
+            threshold: least similarity; the index's when None, and no less than that.
+            where: only documents that have all these columns, as for ``query``.
+
+        Raises:
+            InputError: an argument is out of range, or a text is none.
+
+        >>> index = Index.create(threshold=0.5, shingle="word:2")
+        >>> index.add("a", "the quick brown fox jumps").added
+        1
+        >>> index.seen(["the quick brown fox jumped", "something else entirely"])
+        [Hit(id='a', similarity=0.6), None]
+        """
+        least, wanted = self._threshold(threshold), checked_where(where)
+        is_one, documents = self._core.sketcher.asked(texts)
+        found = seen(self._core, documents, least, wanted)
+        return found[0] if is_one else found
 
     @watched
     def nearest(
@@ -421,18 +446,9 @@ class Index:
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
         how: dict[str, Any] = {"top": top, "exhaustive": exhaustive, "where": checked_where(where)}
-        is_one, documents = self._asked(texts)
+        is_one, documents = self._core.sketcher.asked(texts)
         found = nearest(self._core, documents, threshold=least, **how, observer=observer or Silent())
         return Hits(found[0]) if is_one else list(map(Hits, found))
-
-    def _asked(self, texts: Any) -> tuple[bool, Documents]:
-        """Return whether a single text or set is asked about, and what is asked about as documents."""
-        if isinstance(texts, Iterator):
-            texts = list(texts)
-        is_one = isinstance(texts, str)
-        if not is_one and self._core.sketcher.is_item:
-            is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
-        return is_one, self._core.sketcher.from_values([texts] if is_one else texts)
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
@@ -440,15 +456,22 @@ class Index:
 
     def get_many(self, ids: Any) -> list[Stored | None]:
         """The documents of several ids, or None for each that is not there, as of one moment."""
-        return browsing.get_many(self._core, [id_text(id) for id in as_iterable(ids, "ids")])
+        return browsing.get_many(self._core, id_texts(ids))
 
     def page(
-        self, after: int | None = None, *, size: int = 50, prefix: str = "", newest: bool = False, opening: int = 200
+        self,
+        after: int | None = None,
+        *,
+        size: int = 50,
+        prefix: str = "",
+        newest: bool = False,
+        opening: int = 200,
+        where: Where = None,
     ) -> IndexPage:
-        """Some documents in order of addition, for looking through an index; each page is bounded in time and memory.
+        """List some documents in order of addition, to look through an index; a page is bounded in time and memory.
 
         A page may have fewer documents than ``size``, and even none, and not be the last: it looks through 50,000
-        documents at most for ids with the prefix, and reads some megabytes of text at most.
+        documents at most for ids with the prefix and for columns, and reads some megabytes of text at most.
 
         Args:
             after: ``next`` of the page before; None for the first page.
@@ -456,6 +479,7 @@ class Index:
             prefix: only documents whose id begins with this.
             newest: the documents added last come first.
             opening: characters of each text that are given, with the length of the whole; 0 reads no texts.
+            where: only documents that have all these columns, as for ``query``.
 
         Raises:
             InputError: an argument is out of range.
@@ -466,14 +490,8 @@ class Index:
         >>> [(document.id, document.opening) for document in index.page(opening=9).documents]
         [('a', 'the first'), ('b', 'the secon')]
         """
-        for name, value, least, most in (("size", size, 1, 1000), ("opening", opening, 0, None)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
-                reach = f"from {least} to {most}" if most else f"of at least {least}"
-                raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
-        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
-            raise InputError(f"after is {after!r}. Give what the page before says as next, or nothing.")
-        name = id_text(prefix)
-        return browsing.page(self._core, after, size=size, prefix=name, newest=newest, opening=opening)
+        how: dict[str, Any] = {"size": size, "prefix": id_text(prefix), "newest": newest, "opening": opening}
+        return browsing.page(self._core, after, where=checked_where(where), **how)
 
     @watched
     def find(
@@ -502,8 +520,8 @@ class Index:
         listing = ListOptions(with_text, sort, top)
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._core.database.reading() as reading:
-            watching = observer or Silent()
-            return find_pairs(self._core, reading, self, listing, link=link, options=options, observer=watching)
+            how: dict[str, Any] = {"link": link, "options": options, "observer": observer or Silent()}
+            return find_pairs(self._core, reading, self, listing, **how)
 
     def pairs(self, **options: Any) -> Any:
         """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
@@ -573,8 +591,7 @@ class Index:
             return prepared.counted(self._store(prepared, on_duplicate, strict=True))
         if columns is not None:
             raise InputError("columns are for ids and texts, and inputs were given. Name columns of them with column=.")
-        is_item = self._core.sketcher.is_item
-        reader = open_inputs(documents, InputOptions.of(given), item=is_item, positions=False)
+        reader = open_inputs(documents, InputOptions.of(given), item=self._core.sketcher.is_item, positions=False)
         is_hashed = reader.value is not None
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
@@ -637,15 +654,10 @@ class Index:
         """
         params.check_choice(missing, params.ON_MISSING, "missing")
         self._need_writing()
-        wanted, names = checked_where(where), None
-        if ids is not None:
-            is_one = isinstance(ids, (str, int, np.integer))
-            names = [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
-            if not names:
-                return 0
-        elif wanted is None:
+        wanted = checked_where(where)
+        if ids is None and wanted is None:
             raise InputError("neither ids nor where is given. Say which documents are to be removed.")
-        removed = changes.remove(self._core, names, wanted, missing)
+        removed = changes.remove(self._core, None if ids is None else id_texts(ids), wanted, missing)
         self._upkeep.note_change()
         return removed
 
@@ -779,13 +791,12 @@ class Index:
         """
         self._need_writing(on_duplicate)
         self._threshold(threshold)
-        given = InputOptions(text, id, column, on_bad=on_bad)
         with DedupStream(
             self,
             as_sources(inputs),
             os.fspath(output) if isinstance(output, os.PathLike) else output,
             removed=None if removed is None else os.fspath(removed),
-            reading=read_options(given, item=self._core.sketcher.is_item),
+            reading=read_options(InputOptions(text, id, column, on_bad=on_bad), item=self._core.sketcher.is_item),
             input_format=input_format,
             threshold=threshold,
             on_duplicate=on_duplicate,
@@ -810,7 +821,7 @@ class Index:
             raise InputError("an index cannot be merged with itself. Name another one.")
         check_same(self.spec, other.spec, other._core.name)
         total = Added()
-        for rows, columns in other._blocks():
+        for rows, columns in browsing.blocks(other._core):
             documents, _, _ = documents_of(rows, other._core.name)
             ids = [original_id(row[1], row[2]) for row in rows]
             prepared = self._core.sketcher.prepare(documents, ids, [columns.get(row[0]) for row in rows])
@@ -869,19 +880,6 @@ class Index:
         return verify(self._core, repair=repair)
 
     # parts
-
-    def _blocks(self) -> Iterator[tuple[list[Row], dict[int, str]]]:
-        """Yield all documents and their columns, as of one moment.
-
-        In memory they are listed first: nothing is locked while they are used.
-        """
-        with self._core.database.reading() as reading:
-            blocks = ((rows, dict(check_columns(reading, [row[0] for row in rows]))) for rows in reading.blocks())
-            if self.path is not None:
-                yield from blocks
-                return
-            held = list(blocks)
-        yield from held
 
     def _threshold(self, threshold: float | None, *, is_containment: bool = False) -> float:
         if threshold is None:
