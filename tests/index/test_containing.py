@@ -44,7 +44,7 @@ def test_documents_that_went_and_came_are_as_of_now(index: Any) -> None:
     index.remove(["gone"])
     hits = index.query("the words a rose is", measure="containment", threshold=1.0)
     assert [(hit.id, hit.similarity, hit.contained) for hit in hits] == [("long", 1.0, "query")]
-    assert hits[0].as_dict() == {"id": "long", "similarity": 1.0, "contained": "query", "columns": None}
+    assert hits[0].as_dict() == {"id": "long", "similarity": 1.0, "contained": "query"}
     assert [hit.id for hit in index.query("here is a tulip now", measure="containment", threshold=1.0)] == [5]
     assert index.query("", measure="containment") == []
     assert index.query([], measure="containment") == []

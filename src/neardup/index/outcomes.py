@@ -12,12 +12,16 @@ from neardup.shown import counted, megabytes
 from neardup.types import MOST_FAULTS, Fault
 
 
+def _without_no_columns(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if name != "columns" or value is not None}
+
+
 class _Plain:
     __slots__ = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        """Return the fields as plain JSON values; ``columns`` of a document only if it has any."""
+        return asdict(self, dict_factory=_without_no_columns)  # type: ignore[call-overload, no-any-return]
 
     def __repr__(self) -> str:
         """Show what matters: no field that is as by default. Of classes with ``repr=False``."""

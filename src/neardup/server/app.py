@@ -22,12 +22,12 @@ from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Sen
 from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, options_of, query_options
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
-from neardup.server.parameters import add_options, age_limit, page_options
+from neardup.server.parameters import add_options, page_options, removal
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate, check_may_write
 from neardup.server.stream import BYTES, NDJSON, Streams
 from neardup.server.tokens import Tokens
-from neardup.server.wire import Document, Health, Info, Query, Status, StoredDocument, check_query, check_text, read
+from neardup.server.wire import Document, Health, Info, Query, Status, StoredDocument, check_document, check_query, read
 from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Service:
         description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
         self.routes: dict[str, dict[str, Handler]] = {
             "/query": {"POST": self._query},
-            "/documents": {"GET": self._list, "POST": self._add, "DELETE": self._remove_older},
+            "/documents": {"GET": self._list, "POST": self._add, "DELETE": self._remove_all},
             "/stream": {"POST": self._stream},
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
             "/info": {"GET": self._info},
@@ -186,7 +186,7 @@ class Service:
             return
         body = await self._json(exchange, self.limits.document_bytes, also=NDJSON)
         document = await self._parse(Document, body)
-        check_text(document.text, self.limits)
+        check_document(document, self.limits)
         status, match = await writers.do(adding, document, seconds=self.limits.answer_seconds, size=len(body))
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
@@ -212,7 +212,9 @@ class Service:
         stored = await self._call(lambda: self._index.get(id))
         if stored is None:
             raise _unknown(id)
-        await exchange.reply(200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text)))
+        await exchange.reply(
+            200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text, columns=stored.columns or UNSET))
+        )
 
     async def _remove(self, exchange: Exchange) -> None:
         writers = self._writing(exchange)
@@ -221,10 +223,10 @@ class Service:
             raise _unknown(id)
         await exchange.reply(204, b"")
 
-    async def _remove_older(self, exchange: Exchange) -> None:
+    async def _remove_all(self, exchange: Exchange) -> None:
         writers = self._writing(exchange)
-        limit = age_limit(exchange)
-        await exchange.reply(200, await writers.do(None, limit, seconds=self.limits.answer_seconds))
+        chosen = removal(exchange)
+        await exchange.reply(200, await writers.do(None, chosen, seconds=self.limits.answer_seconds))
 
     async def _info(self, exchange: Exchange) -> None:
         told = await self._call(lambda: self._index.info().as_dict())

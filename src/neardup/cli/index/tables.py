@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 IDS = None
 """As a type of column: ids, which are whole numbers or texts."""
+TEXT = pa.large_string()
+COLUMNS = "columns"
+"""As a type of column: columns of documents, which become JSON. A table without any has no such column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,18 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
     for batch in batches:
         for name, values in batch.items():
             kind = _id_type(values) if kinds[name] is IDS else kinds[name]
+            if kind is COLUMNS:
+                kind, values = TEXT, [None if each is None else json.dumps(each, ensure_ascii=False) for each in values]
             parts[name].append(values_of(values, kind))
     columns = {}
     for name, kind in kinds.items():
         if kind is IDS:
             met = {part.type for part in parts[name]} - {pa.null()}
             kind = met.pop() if len(met) == 1 else pa.large_string()
+        if kind is COLUMNS:
+            kind = TEXT
+            if all(part.null_count == len(part) for part in parts[name]):
+                continue
         columns[name] = pa.chunked_array([part.cast(kind) for part in parts[name]], kind)
     return pa.table(columns)
 
