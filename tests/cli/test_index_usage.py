@@ -18,7 +18,7 @@ from neardup.cli.index import index as group
 
 NAMES = sorted(_COMMANDS)
 CONTEXT = click.Context(group)
-NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "merge", "query", "remove")} | {"backup": ["copy"]}
+NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "get", "merge", "query", "remove")} | {"backup": ["copy"]}
 
 
 @pytest.fixture(autouse=True)

@@ -324,7 +324,7 @@ def warm_up(index: Index) -> None:
     index.query(texts)
 
 
-def _given(documents: list[Document]) -> dict[str, list[Any]]:
+def _given(documents: list[Document]) -> dict[str, Any]:
     """Return ids, texts and columns of documents, as the methods of an index take them."""
     ids, texts = [document.id for document in documents], [document.text for document in documents]
     return {"ids": ids, "texts": texts, "columns": [document.columns or None for document in documents]}

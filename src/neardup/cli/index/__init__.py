@@ -25,7 +25,7 @@ _COMMANDS = {
     "remove": ("neardup.cli.index.change", "Remove documents by their ids or their age."),
     "statistics": (
         "neardup.cli.index.look",
-        "Count what an index holds: distinct texts, copies, documents that share a band.",
+        "Count distinct texts, copies, and documents that share a band.",
     ),
     "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and repair what can be repaired."),
 }

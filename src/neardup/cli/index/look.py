@@ -129,7 +129,7 @@ def list(
 @shared.json_answer
 @options.voices
 def statistics(*, ctx: click.Context, index: Path, voice: forms.Voice) -> None:
-    """Count what an index holds: distinct texts, copies, documents that share a band.
+    """Count distinct texts, copies, and documents that share a band.
 
     The answer goes to stdout. All postings are read for it, which takes about a second for a million documents. Works
     beside a command that is changing the index.
