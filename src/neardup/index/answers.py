@@ -7,9 +7,10 @@ longer fetched, so what postings still say of it does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from neardup.index.columns import Where, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
-from neardup.index.statements import Reading
+from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of, names_of
-from neardup.kernels.postings import Found
+from neardup.kernels.asking import FEW
+from neardup.kernels.postings import ALL
 from neardup.stages.verify import check_pairs
-from neardup.types import F64, I32, I64, U32, Documents
+from neardup.types import F64, I32, I64, U32, Documents, PaddedSets
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
@@ -32,14 +34,15 @@ QUERY_BLOCK = 1024
 """Queries that are answered at a time."""
 AT_ONCE = 32
 """The number of candidates that a question for the first match checks at a time."""
-GROUPS_LATER = 16
-"""The number of such groups that are fetched together after the first one had no match."""
+FIRST_POSTINGS = 64
+"""The most documents of one key that such a question looks up at first."""
 QUICK_BYTES = 1 << 16
-"""The longest text that ``quick`` answers."""
+"""The longest text that is answered by itself: inside the transaction, in memory under the lock."""
+_NOTHING = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidates:
+class Candidates:
     """Pairs of a query and a document that share a key."""
 
     query: I64
@@ -49,21 +52,12 @@ class _Candidates:
     same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
-    @classmethod
-    def of(cls, found: Found, queries: int) -> _Candidates:
-        """Return what a lookup of so many queries found."""
-        if queries == 1:
-            query = np.zeros(found.numbers.size, dtype=np.int64)
-        else:
-            query = np.repeat(np.arange(queries), np.diff(found.ends, prepend=0))
-        return cls(query, found.numbers, found.bands, found.same_text)
-
-    def at(self, places: I64) -> _Candidates:
+    def at(self, places: I64) -> Candidates:
         """Return the candidates at some ascending places."""
         _, firsts, copies = np.unique(self.same_text[places], return_index=True, return_inverse=True)
-        return _Candidates(self.query[places], self.number[places], self.bands[places], firsts[copies])
+        return Candidates(self.query[places], self.number[places], self.bands[places], firsts[copies])
 
-    def matching(self, reading: Reading, where: Where) -> _Candidates:
+    def matching(self, reading: Reading, where: Where) -> Candidates:
         """Return the candidates that match a filter, if there is one. No text is fetched for it."""
         if where is None:
             return self
@@ -72,50 +66,61 @@ class _Candidates:
 
 
 def answers(
-    core: Core, queries: Documents, top: int | None, threshold: float | None, where: Where = None
+    core: Core,
+    blobs: Sequence[bytes],
+    top: int | None,
+    threshold: float | None,
+    *,
+    limit: int | None = None,
+    where: Where = None,
 ) -> list[list[Hit]]:
-    """Find what is like each query; see ``hits``."""
-    how: dict[str, Any] = {"sketcher": core.sketcher, "threshold": threshold, "top": top, "where": where}
+    """Return what is like each query; see ``hits``."""
+    if threshold is not None and len(blobs) == 1 and where is None:
+        few = quick(core, blobs[0], top=top, threshold=threshold)
+        if few is not None:
+            return [few]
     found: list[list[Hit]] = []
-    for prepared in _blocks(core, queries):
-        found += core.ask(partial(hits, prepared=prepared, **how))
+    for start in range(0, len(blobs), QUERY_BLOCK):
+        prepared = core.sketcher.prepare_query(Documents.from_bytes(blobs[start : start + QUERY_BLOCK]))
+        how: dict[str, Any] = {"threshold": threshold, "top": top, "limit": limit, "where": where}
+        found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, **how))
     return found
 
 
-def _blocks(core: Core, queries: Documents) -> Iterator[PreparedDocuments]:
-    """Prepare QUERY_BLOCK queries at a time."""
-    for start in range(0, len(queries), QUERY_BLOCK):
-        is_all = len(queries) <= QUERY_BLOCK
-        yield core.sketcher.prepare_query(
-            queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
-        )
+def seen(core: Core, blobs: Sequence[bytes], threshold: float, where: Where = None) -> list[Hit | None]:
+    """Return a verified match of each query, or None."""
+    found = answers(core, blobs, 1, threshold, limit=FIRST_POSTINGS, where=where)
+    return [hits[0] if hits else None for hits in found]
 
 
-def seen(core: Core, queries: Documents, threshold: float, where: Where = None) -> list[Hit | None]:
-    """Return a verified match of each query, or None if it has none; see ``first_hits``."""
-    found: list[Hit | None] = []
-    for prepared in _blocks(core, queries):
-        work = partial(first_hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, where=where)
-        found += [matches[0] if matches else None for matches in core.ask(work)]
-    return found
+def quick(core: Core, text: str | bytes, *, top: int | None, threshold: float, most: int = FEW) -> list[Hit] | None:
+    """Return what is like one text, as ``answers`` does, or None if that may take long or something is damaged.
 
-
-def quick(core: Core, text: str, *, top: int | None, threshold: float | None, most: int) -> list[Hit] | None:
-    """Return what is like one text, as ``answers`` does, or None if that may take long.
-
-    None if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates.
+    It takes long if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates, of FEW at most.
     """
-    if len(text) > QUICK_BYTES:
-        return None
-    documents = core.sketcher.from_values([text])
-    prepared = core.sketcher.prepare_query(documents)
+    sketcher = core.sketcher
+    blob = sketcher.blob(text, "the text") if isinstance(text, str) else text
 
     def work(reading: Reading, view: View) -> list[Hit] | None:
-        if view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0).numbers.size > most:
+        normal, bands = sketcher.candidates(blob, view.table)
+        if bands is None or len(bands) > most:
             return None
-        return hits(reading, view, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top)[0]
+        rows = reading.rows(sorted(bands)) if bands else []
+        if len(rows) < len(bands):
+            reading.check_absent(sorted(bands.keys() - {row[0] for row in rows}))
+        similarity = sketcher.similarities(normal, rows, threshold) if rows else []
+        if similarity is None:
+            sets = sketcher.sets(Documents.from_bytes([normal]))
+            left, right = np.zeros(len(rows), dtype=np.int64), np.arange(len(rows))
+            similarity = _compared(sketcher, reading, rows, left, right, sets, threshold).tolist()
+        near = [(-value, row) for value, row in zip(similarity, rows, strict=True) if value >= 0]
+        near.sort(key=itemgetter(0))  # of equals the one added first: rows come in this order
+        columns = read_columns(reading, [row for _, row in near[:top]])
+        return [
+            Hit(original_id(row[1], row[2]), -value, bands[row[0]], columns.get(row[0])) for value, row in near[:top]
+        ]
 
-    return core.ask(work)
+    return core.ask(work) if len(blob) <= QUICK_BYTES else None
 
 
 def hits(
@@ -126,66 +131,76 @@ def hits(
     prepared: PreparedDocuments,
     threshold: float | None,
     top: int | None,
+    limit: int | None = None,
+    failed: I64 = _NOTHING,
     where: Where = None,
 ) -> list[list[Hit]]:
-    """Find the best verified candidates of each query: most similar first, of equals the one added first.
+    """Return the best verified candidates of each query: most similar first, of equals the one added first.
 
-    Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
+    Without a threshold, return candidates as they are: those that share the most bands first, of equals the one added
+    first. With ``limit``, check candidates in this order, AT_ONCE at a time, until ``top`` of a query are verified.
+    Hits come in the order of these groups, and inside a group the most similar comes first. Of one key ``limit``
+    documents are looked up at first; if ``top`` are not verified among them, all are looked up, but for the ``failed``.
     """
-    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)  # empty queries have no candidates
-    if found.numbers.size == 0:
-        return [[] for _ in range(len(prepared))]
-    candidates = _Candidates.of(found, len(prepared)).matching(reading, where)
-    if threshold is None:
-        order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
-        return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
-    similarity, names = _check(reading, sketcher, prepared, candidates, threshold)
-    near = np.flatnonzero(similarity >= 0)
-    if near.size > 1:
-        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
-    return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
-
-
-def first_hits(
-    reading: Reading,
-    view: View,
-    *,
-    sketcher: Sketcher,
-    prepared: PreparedDocuments,
-    threshold: float,
-    top: int = 1,
-    where: Where = None,
-) -> list[list[Hit]]:
-    """Return ``top`` verified candidates of each query, or as many as there are, and check no more than that takes.
-
-    Candidates that share the most bands come first, of equals the one added first. They are checked AT_ONCE at a time,
-    until ``top`` are verified. Hits are in order of these groups; inside a group the most similar comes first.
-    """
-    queries = len(prepared)
-    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
-    candidates = _Candidates.of(found, queries).matching(reading, where)
-    query, size = candidates.query, candidates.number.size
-    order = np.lexsort((candidates.number, -candidates.bands, query))
-    group = np.empty(size, dtype=np.int64)
-    group[order] = (np.arange(size) - np.searchsorted(query, query)) // AT_ONCE
+    queries, keys = len(prepared), prepared.keys[:-1]
+    most = ALL if limit is None or where is not None else limit
+    met = view.lookup(keys, prepared.has_shingles, first_row=0, limit=most)  # empty queries have no candidates
+    query = np.repeat(np.arange(queries), np.diff(met.ends, prepend=0))
+    candidates = Candidates(query, met.numbers, met.bands, met.same_text).matching(reading, where)
+    query, number, bands = candidates.query, candidates.number, candidates.bands
+    size = number.size
+    if size == 0:
+        return [[] for _ in range(queries)]
+    group = np.zeros(size, dtype=np.int64)
+    if threshold is None or limit is not None:
+        order = np.lexsort((number, -bands, query))
+        if threshold is None:
+            return as_hits(reading, queries, candidates, order, None, {}, top)
+        group[order] = (np.arange(size) - np.searchsorted(query, query)) // AT_ONCE
+    group[np.isin(pairs_of(query, number), failed)] = -1
     similarity: F64 = np.full(size, -1.0)
     names: dict[int, tuple[str, int]] = {}
-    is_open = np.ones(queries, dtype=np.bool_)
-    begin, end, last = 0, 1, int(group.max(initial=-1))
-    while begin <= last and is_open.any():
+    is_open, begin, end = np.ones(queries, dtype=np.bool_), 0, 1
+    while begin <= group.max() and is_open.any():
         places = np.flatnonzero(is_open[query] & (group >= begin) & (group < end))
-        if places.size:
-            similarity[places], met = _check(reading, sketcher, prepared, candidates.at(places), threshold)
-            names.update(met)
-        is_open = np.bincount(query[similarity >= 0], minlength=queries) < top
-        begin, end = end, end + GROUPS_LATER
+        similarity[places], read = _check(reading, sketcher, prepared, candidates.at(places), threshold)
+        names |= read
+        begin, end = end, 2 * end
+        if top is not None:
+            is_open = np.bincount(query[similarity >= 0], minlength=queries) < top
     near = np.flatnonzero(similarity >= 0)
-    near = near[np.lexsort((candidates.number[near], -similarity[near], group[near], query[near]))]
-    return _as_hits(reading, queries, candidates, near, similarity, names, top)
+    near = near[np.lexsort((number[near], -similarity[near], group[near], query[near]))]
+    if top is not None:
+        near = near[np.arange(near.size) - np.searchsorted(query[near], query[near]) < top]
+    cut = near[met.is_cut[query[near]]]
+    if cut.size:
+        bands[cut] = _bands_shared(reading, sketcher, number[cut], keys[:, query[cut]])
+    found = as_hits(reading, queries, candidates, near, similarity, names, top)
+    again = np.flatnonzero(met.is_cut & is_open)
+    if again.size:
+        failed = pairs_of(np.searchsorted(again, query), number)[(similarity < 0) & np.isin(query, again)]
+        how = partial(hits, reading, view, sketcher=sketcher, threshold=threshold, top=top, limit=ALL)
+        for place, told in zip(again.tolist(), how(prepared=prepared.at(again), failed=failed), strict=True):
+            found[place] = told
+    return found
+
+
+def pairs_of(query: I64, number: I64) -> I64:
+    """Return a number for each pair of a query of a block and a document."""
+    return query << 48 | number
+
+
+def _bands_shared(reading: Reading, sketcher: Sketcher, numbers: I64, keys: U32) -> I64:
+    """Return the number of bands in which stored documents agree with keys (uint32[bands, n]), from their texts."""
+    there = distinct(numbers)
+    documents, _, _ = documents_of(reading.rows(there.tolist()), reading.path)
+    theirs = sketcher.prepare_query(documents).keys[:-1, np.searchsorted(there, numbers)]
+    shared: I64 = np.count_nonzero(theirs == keys, axis=0)
+    return shared
 
 
 def _check(
-    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: _Candidates, threshold: float
+    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: Candidates, threshold: float
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
     """Exact similarity of each candidate to its query, -1 below the threshold, and id and kind of those that were read.
 
@@ -193,50 +208,60 @@ def _check(
     A copy may have been removed all the same: that shows when it is to be named.
     """
     query, number, same_text = candidates.query, candidates.number, candidates.same_text
-    is_one = len(prepared) == 1
-    asked = np.zeros(1, dtype=np.int64) if is_one else distinct(query)
+    asked = distinct(query)
     sets = sketcher.sets(prepared.at(asked).normal)
     similarity: F64 = np.full(query.size, -1.0)
     names: dict[int, tuple[str, int]] = {}
 
     def verify(places: I64) -> I64:
-        """Check the candidates at these places; those that are no more."""
+        """Check the candidates at these places; return those that are no more."""
+        nonlocal names
         gone = [np.empty(0, dtype=np.int64)]
         places = places[np.argsort(number[places], kind="stable")]
-        for part in _parts(number[places]):
-            some = places[part]
-            rows = reading.rows(number[some].tolist() if is_one else distinct(number[some]).tolist())
+        rising, wanted = number[places], distinct(number[places])
+        for start in range(0, wanted.size, CHUNK):
+            few = wanted[start : start + CHUNK]
+            some = places[np.searchsorted(rising, few[0]) : np.searchsorted(rising, few[-1], side="right")]
+            rows = reading.rows(few.tolist())
             there = np.array([row[0] for row in rows], dtype=np.int64)
-            if there.size < some.size:
+            if there.size < few.size:
                 is_there = np.isin(number[some], there)
-                if not is_there.all():
-                    reading.check_absent(distinct(number[some[~is_there]]).tolist())
+                reading.check_absent(distinct(number[some[~is_there]]).tolist())
                 gone.append(some[~is_there])
                 some = some[is_there]
             if rows:
-                documents, _, _ = documents_of(rows, reading.path)
-                names.update((row[0], (row[1], row[2])) for row in rows)
                 left, right = np.searchsorted(asked, query[some]), np.searchsorted(there, number[some])
-                others = sketcher.sets(sketcher.normalized(documents))
-                similarity[some] = check_pairs(left, right, sets, others, threshold=threshold)
+                similarity[some] = _compared(sketcher, reading, rows, left, right, sets, threshold)
+                names |= {row[0]: (row[1], row[2]) for row in rows}
         return np.concatenate(gone)
 
     places = np.flatnonzero(same_text == np.arange(same_text.size))
-    while places.size:  # once, but for texts whose first copy is no more
-        same_text, places = _next_copies(same_text, verify(places))
+    while places.size:  # once, but for texts whose first copy is no more: then the next one stands for them
+        gone = verify(places)
+        left = np.isin(same_text, gone)
+        left[gone] = False
+        rest = np.flatnonzero(left)
+        _, first, which = np.unique(same_text[rest], return_index=True, return_inverse=True)
+        places = rest[first]
+        same_text[rest] = places[which]
     places = np.flatnonzero(same_text != np.arange(same_text.size))
     if places.size:
-        others = places[~_are_copies(reading, number[places], number[same_text[places]], len(prepared))]
+        others = places[~_are_copies(reading, number[places], number[same_text[places]])]
         verify(others)
-        same_text = same_text.copy()
         same_text[others] = others
     return similarity[same_text], names
 
 
-def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
+def _compared(
+    sketcher: Sketcher, reading: Reading, rows: list[Row], left: I64, right: I64, sets: PaddedSets, threshold: float
+) -> F64:
+    """Return the exact similarity of ``sets`` at ``left`` and stored documents at ``right``, -1 below the threshold."""
+    documents, _, _ = documents_of(rows, reading.path)
+    return check_pairs(left, right, sets, sketcher.sets(sketcher.normalized(documents)), threshold=threshold)
+
+
+def _are_copies(reading: Reading, numbers: I64, originals: I64) -> NDArray[np.bool_]:
     """As of ``reading``; pairs that several queries have are compared once."""
-    if queries == 1:
-        return reading.are_copies(numbers, originals)
     order = np.lexsort((originals, numbers))
     ordered, beside = numbers[order], originals[order]
     is_new = np.ones(order.size, dtype=np.bool_)
@@ -246,36 +271,10 @@ def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) ->
     return told
 
 
-def _parts(numbers: I64) -> Iterator[slice]:
-    """Cut rising numbers into parts of about CHUNK; equal ones stay together."""
-    start = 0
-    while start < numbers.size:
-        stop = start + CHUNK
-        if stop < numbers.size:
-            stop = int(np.searchsorted(numbers, numbers[stop - 1], side="right"))
-        yield slice(start, stop)
-        start = stop
-
-
-def _next_copies(same_text: I64, gone: I64) -> tuple[I64, I64]:
-    """Twins in which the next copy stands for the texts whose first is ``gone``, and the places of those copies."""
-    if gone.size == 0:
-        return same_text, gone
-    after = same_text.copy()
-    places = []
-    for place in gone.tolist():
-        copies = np.flatnonzero(same_text == place)
-        rest = copies[copies > place]
-        if rest.size:
-            after[rest] = rest[0]
-            places.append(rest[0])
-    return after, np.array(places, dtype=np.int64)
-
-
-def _as_hits(
+def as_hits(
     reading: Reading,
     queries: int,
-    candidates: _Candidates,
+    candidates: Candidates,
     order: I64,
     similarity: F64 | None,
     names: dict[int, tuple[str, int]],
@@ -283,9 +282,7 @@ def _as_hits(
 ) -> list[list[Hit]]:
     """Hits of each query in ``order``, as many as are wanted and still there."""
     found: list[list[Hit]] = [[] for _ in range(queries)]
-    bounds = [0, order.size]
-    if queries != 1:
-        bounds = np.searchsorted(candidates.query[order], np.arange(queries + 1)).tolist()
+    bounds = np.searchsorted(candidates.query[order], np.arange(queries + 1)).tolist()
     numbers, bands = candidates.number[order].tolist(), candidates.bands[order].tolist()
     values = [None] * len(numbers) if similarity is None else similarity[order].tolist()
     for query in range(queries):

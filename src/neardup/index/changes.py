@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.index.answers import find_ids, first_hits
+from neardup.index.answers import FIRST_POSTINGS, find_ids, hits
 from neardup.index.columns import Where, matching
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
@@ -239,8 +240,8 @@ class _Groups:
 
     def in_index(self, writing: Writing, view: View) -> dict[int, list[Hit]]:
         """Return the first matches in the index of each group: one, and another if the first may be replaced."""
-        core, distinct, top = self._core, self._distinct, 2 if self._is_upsert else 1
-        best = first_hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=top)
+        how = partial(hits, sketcher=self._core.sketcher, threshold=self._threshold, limit=FIRST_POSTINGS)
+        best = how(writing, view, prepared=self._distinct, top=2 if self._is_upsert else 1)
         return {int(first): found for first, found in zip(self._firsts, best, strict=True)}
 
     def match(self, position: int, best: dict[int, list[Hit]], admitted: dict[int, int]) -> Hit | None:

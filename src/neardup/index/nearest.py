@@ -6,6 +6,7 @@ they miss is found only by holding the texts asked about against every document,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,13 @@ import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
-from neardup.index.answers import answers
-from neardup.index.columns import Where, matching_rows, read_columns
+from neardup.index.answers import Candidates, answers, as_hits, pairs_of
+from neardup.index.columns import Where, matching_rows
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
-from neardup.index.prepared import PreparedDocuments, original_id
+from neardup.index.prepared import PreparedDocuments
 from neardup.index.statements import Reading, Row
-from neardup.index.views import View, documents_of, names_of
+from neardup.index.views import View, documents_of
 from neardup.stages.verify import check_pairs
 from neardup.types import F64, I64, Documents
 
@@ -31,7 +32,7 @@ PAIRS_AT_A_TIME = 1 << 20
 
 def nearest(
     core: Core,
-    queries: Documents,
+    queries: Sequence[bytes],
     *,
     top: int | None,
     threshold: float,
@@ -40,11 +41,11 @@ def nearest(
     observer: Observer,
 ) -> list[list[Hit]]:
     """Find the documents most like each query, most similar first; see ``Index.nearest``."""
-    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where}
     if not exhaustive:
-        return answers(core, queries, **how)
-    prepared = core.sketcher.prepare_query(queries)
-    return core.ask(partial(_scan, core=core, prepared=prepared, observer=observer, **how))
+        return answers(core, queries, top, threshold, where=where)
+    prepared = core.sketcher.prepare_query(Documents.from_bytes(queries))
+    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where, "observer": observer}
+    return core.ask(partial(_scan, core=core, prepared=prepared, **how))
 
 
 def _scan(
@@ -99,17 +100,9 @@ def _as_hits(
     reading: Reading, view: View, prepared: PreparedDocuments, query: I64, number: I64, similarity: F64
 ) -> list[list[Hit]]:
     """The pairs as hits, with the number of bands in which the two agree: none where the bands miss a document."""
-    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
-    bands: dict[tuple[int, int], int] = {}
-    if found.numbers.size:
-        ends = [found.numbers.size] if len(prepared) == 1 else found.ends
-        asked = np.repeat(np.arange(len(prepared)), np.diff(ends, prepend=0))
-        met = zip(asked.tolist(), found.numbers.tolist(), found.bands.tolist(), strict=True)
-        bands = {(place, at): agreeing for place, at, agreeing in met}
-    named = names_of(reading.names(sorted(set(number.tolist()))), reading.path)
-    names = {at: original_id(id, kind) for at, id, kind in named}
-    columns = read_columns(reading, named)
-    hits: list[list[Hit]] = [[] for _ in range(len(prepared))]
-    for place, at, share in zip(query.tolist(), number.tolist(), similarity.tolist(), strict=True):
-        hits[place].append(Hit(names[at], share, bands.get((place, at), 0), columns.get(at)))
-    return hits
+    met = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
+    asked = np.repeat(np.arange(len(prepared)), np.diff(met.ends, prepend=0))
+    shared = dict(zip(pairs_of(asked, met.numbers).tolist(), met.bands.tolist(), strict=True))
+    bands = np.array([shared.get(pair, 0) for pair in pairs_of(query, number).tolist()], dtype=np.int32)
+    candidates, order = Candidates(query, number, bands, number), np.arange(number.size)
+    return as_hits(reading, len(prepared), candidates, order, similarity, {}, None)

@@ -16,7 +16,7 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.cutting import distinct
 from neardup.engine import run as engine
-from neardup.engine.observe import Observer
+from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import FoundRows
 from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
@@ -116,7 +116,7 @@ def find_contained(
     top: int | None,
     threshold: float,
     where: Where,
-    observer: Observer,
+    observer: Observer | None,
 ) -> list[list[ContainedHit]]:
     """Find for each query the documents of which one contains the threshold's share of the other, most first.
 
@@ -128,7 +128,7 @@ def find_contained(
     stored = _IndexSource(reading, core.name, passed, where)
     options = ReadOptions(item=core.sketcher.is_item)
     reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
-    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer) as run:
+    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
         query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
     number = np.concatenate(passed)[place]
     named = names_of(reading.names(distinct(number).tolist()), reading.path)

@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.index.outcomes import Added
-from neardup.index.statements import TailRow
+from neardup.index.statements import Row, TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.json_columns import columns_json
 from neardup.inputs.names import ids_of
 from neardup.inputs.source import INT64, BadRecord
-from neardup.kernels import stored
+from neardup.kernels import asking, stored
 from neardup.params import Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
+from neardup.stages.characters import table_of
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
+from neardup.types import I64, SLACK, U32, U64, Batch, Documents, PaddedSets
 
 if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
@@ -39,9 +40,8 @@ NUMBER, EMPTY, SHORT, COLUMNS = 1, 2, 4, 8
 columns, and half of their hash is in the upper half of the kind."""
 COLUMN_BITS = COLUMNS | ((1 << 31) - 1) << 32
 """The bits of a kind that tell of columns."""
+_SLACK = bytes(SLACK)
 _S32 = np.uint64(32)
-_HIGH = np.uint64(0xFFFFFFFF00000000)
-_ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,8 @@ class Sketcher:
         self._stored = Hasher(spec.shingle, spec.seed)
         self._private = Hasher.private(spec.shingle)
         self.is_item = spec.shingle.kind == "item"
+        self._table, self._is_quick = table_of(spec.normalize), spec.normalize.is_form_only
+        self._shape = (spec.slots, sketch_stage.rounds_of(spec.slots), spec.bands.bands, spec.bands.rows)
 
     def normalized(self, documents: Documents) -> Documents:
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
@@ -165,7 +167,7 @@ class Sketcher:
         elif isinstance(texts, str):
             raise InputError("several ids and one text were given. Give as many texts as ids.")
         names = [checked_id(value) for value in as_iterable(ids, "ids")]
-        documents = self.from_values(texts)
+        documents = Documents.from_bytes(self.blobs(texts))
         if len(names) != len(documents):
             raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
         objects = [None] * len(names) if columns is None else list(as_iterable(columns, "columns"))
@@ -173,14 +175,14 @@ class Sketcher:
             raise InputError(f"{len(names)} ids and {len(objects)} columns were given. Give a dict, or None, for each.")
         return self.prepare(documents, names, list(map(checked_columns, names, objects)))
 
-    def asked(self, texts: Any) -> tuple[bool, Documents]:
-        """Return whether a single text or set is asked about, and what is asked about as documents."""
+    def asked(self, texts: Any) -> tuple[bool, list[bytes]]:
+        """Return whether a single text or set is asked about, and the bytes of each one asked about."""
         if isinstance(texts, Iterator):
             texts = list(texts)
         is_one = isinstance(texts, str)
         if not is_one and self.is_item:
             is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
-        return is_one, self.from_values([texts] if is_one else texts)
+        return is_one, self.blobs([texts] if is_one else texts)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Return normalised documents, their band keys with a spare row, and marks for EMPTY and SHORT documents."""
@@ -199,16 +201,52 @@ class Sketcher:
         """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
         return shingle_stage.build_padded(normal, self._private)
 
+    def candidates(self, blob: bytes, table: I64) -> tuple[bytes, dict[int, int] | None]:
+        """Return a text normalised, and bands of each candidate by its number, in the runs of a view's ``table``.
+
+        None if there are more than FEW candidates, or a run is damaged: then look it up as one of many texts.
+        """
+        is_normal, out = not self._is_quick, np.empty((asking.FEW, 2), dtype=np.int64)
+        while True:
+            if is_normal:
+                blob = self.normalized(Documents.from_bytes([blob])).blob(0)
+            text = np.frombuffer(blob + _SLACK, dtype=np.uint8), len(blob)
+            count = asking.candidates(*self._how(self._stored, is_normal), *text, self._shape, table, out)
+            if count != asking.NOT_NORMAL:
+                return blob, dict(out[:count].tolist()) if count >= 0 else None
+            is_normal = True
+
+    def similarities(self, normal: bytes, rows: list[Row], threshold: float) -> list[float] | None:
+        """Return the exact similarity of a normalised text to each stored document, -1 below the threshold.
+
+        None if a document must be normalised first, or is not what was stored: then check it as one of many.
+        """
+        if not self._is_quick:
+            return None
+        numbers, ids, kinds, sums, texts = zip(*rows, strict=True)
+        out = np.empty(len(rows), dtype=np.float64)
+        try:
+            blobs = [normal, *texts, *(id.encode() for id in ids)]
+            data = np.frombuffer(b"".join([*blobs, _SLACK]), dtype=np.uint8)
+            facts = np.array([*map(len, blobs), *numbers, *kinds, *sums], dtype=np.int64)
+        except (AttributeError, TypeError, ValueError, OverflowError):  # not even of the type that was stored
+            return None
+        count = asking.similarities(*self._how(self._private, False), data, facts, threshold, out)
+        return out.tolist() if count >= 0 else None
+
+    def _how(self, hasher: Hasher, is_normal: bool) -> tuple[Any, ...]:
+        """Return the first arguments of the kernels for a single text."""
+        is_same = is_normal or self.spec.normalize.form == "none"
+        return tuple(hasher.params), tuple(self._table.now), is_same, self.is_item
+
     def text(self, blob: bytes) -> str:
         """A stored document as text; the items of a set with spaces between them."""
         return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
 
-    def from_values(self, texts: Any) -> Documents:
-        """Texts, or sets where the index holds sets, as one block; InputError tells where one is none."""
-        blobs: list[bytes] = []
-        for position, value in enumerate(as_iterable(texts, "texts")):
-            blobs.append(self.blob(value, f"text {position} (counted from 0)"))
-        return Documents.from_bytes(blobs)
+    def blobs(self, texts: Any) -> list[bytes]:
+        """Return the bytes of texts, or sets where the index holds sets. Raises InputError, which names a bad one."""
+        values = enumerate(as_iterable(texts, "texts"))
+        return [self.blob(value, f"text {position} (counted from 0)") for position, value in values]
 
     def blob(self, value: Any, what: str) -> bytes:
         """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
@@ -301,15 +339,10 @@ def id_keys(ids: Sequence[str]) -> U32:
 
 
 def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64:
-    """int64[n]: checksum of each stored document.
-
-    The leading half is over id, number and kind, so that a name can be trusted without its text; the other half is
-    over text and number.
-    """
-    at = numbers.astype(np.uint64) * _AT
-    whole = ((id_prints * _ID + at + kinds.astype(np.uint64) * _KIND) & _HIGH) | ((text_prints + at) >> _S32)
-    signed: I64 = whole.view(np.int64)
-    return signed
+    """Return the checksum of each stored document, int64[n]."""
+    out = np.empty(numbers.size, dtype=np.int64)
+    stored.checksums(text_prints, id_prints, numbers, kinds, out)
+    return out
 
 
 def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:

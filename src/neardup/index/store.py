@@ -66,6 +66,7 @@ from neardup.params import (
     with_preset,
 )
 from neardup.result import Result
+from neardup.types import Documents
 from neardup.watching import watched
 
 DEFAULT_TOP = 10
@@ -363,14 +364,14 @@ class Index:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
             raise InputError("containment is always exact. Leave exact=False out.")
-        is_one, documents = self._core.sketcher.asked(texts)
+        is_one, asked = self._core.sketcher.asked(texts)
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
-                how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted}
-                found = find_contained(self._core, reading, documents, **how, observer=observer or Silent())
+                how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
+                found = find_contained(self._core, reading, Documents.from_bytes(asked), **how)
         else:
-            found = answers(self._core, documents, top, least if exact else None, wanted)
+            found = answers(self._core, asked, top, least if exact else None, where=wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     @overload
@@ -380,9 +381,9 @@ class Index:
     def seen(self, texts: Any, *, threshold: float | None = None, where: Where = None) -> Any:
         """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
 
-        This answers "is there anything like it?" much sooner than ``query`` if thousands of documents are: it stops at
-        the first match. Candidates that share the most bands are checked first, 32 at a time, and the match is the most
-        similar of the first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
+        If thousands of documents are like it, this is much faster than ``query``, because it stops at the first match.
+        Candidates that share the most bands are checked first, 32 at a time, and the match is the most similar of the
+        first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
 
         Args:
             texts: as of ``query``.
@@ -399,8 +400,8 @@ class Index:
         [Hit(id='a', similarity=0.6), None]
         """
         least, wanted = self._threshold(threshold), checked_where(where)
-        is_one, documents = self._core.sketcher.asked(texts)
-        found = seen(self._core, documents, least, wanted)
+        is_one, asked = self._core.sketcher.asked(texts)
+        found = seen(self._core, asked, least, wanted)
         return found[0] if is_one else found
 
     @watched
@@ -446,8 +447,8 @@ class Index:
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
         how: dict[str, Any] = {"top": top, "exhaustive": exhaustive, "where": checked_where(where)}
-        is_one, documents = self._core.sketcher.asked(texts)
-        found = nearest(self._core, documents, threshold=least, **how, observer=observer or Silent())
+        is_one, asked = self._core.sketcher.asked(texts)
+        found = nearest(self._core, asked, threshold=least, **how, observer=observer or Silent())
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def get(self, id: int | str) -> Stored | None:

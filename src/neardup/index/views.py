@@ -22,7 +22,7 @@ from neardup.index.folders import SEGMENTS
 from neardup.index.prepared import EMPTY, Sketcher, are_names_whole, is_tail_whole, whole_documents
 from neardup.index.segments import Keys, open_segment
 from neardup.index.statements import Name, Reading, Row, TailRow
-from neardup.kernels.postings import RUN_FIELDS, Found
+from neardup.kernels.postings import ALL, RUN_FIELDS, Found
 from neardup.params import Spec
 from neardup.stages import postings as stage
 from neardup.stages.postings import Run
@@ -75,9 +75,9 @@ class View:
         """Number after the last document that a segment covers."""
         return self.segments[-1].end if self.segments else 0
 
-    def lookup(self, keys: U32, wanted: NDArray[np.bool_], *, first_row: int) -> Found:
+    def lookup(self, keys: U32, wanted: NDArray[np.bool_], *, first_row: int, limit: int = ALL) -> Found:
         """Documents that share a key with each query; see ``stages.postings.lookup``."""
-        found = stage.lookup(self.runs, self.table, keys, wanted, first_row=first_row)
+        found = stage.lookup(self.runs, self.table, keys, wanted, first_row=first_row, limit=limit)
         if found.damaged >= 0:
             run = self.runs[found.damaged]
             raise DamagedError(run.base, run.span, run.name or "", "a segment is damaged")

@@ -188,6 +188,11 @@ def maker(function: Callable[..., Any]) -> Any:
     return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True)
 
 
+def within(made: Any) -> Any:
+    """Return a kernel as a maker, for a kernel that does the work of several in one call."""
+    return made if numba.config.DISABLE_JIT else maker(made.py_func)
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """A part of a few lines whose body is copied into its callers, for their inner loops."""
     return numba.njit(function, nogil=True, inline="always")

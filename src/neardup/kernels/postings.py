@@ -21,7 +21,7 @@ import numpy as np
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
 from neardup.kernels._jit import kernel, maker, part
 from neardup.kernels.stored import M1, mix
-from neardup.types import I32, I64
+from neardup.types import I32, I64, Mask
 
 PAGE = 4096
 RUN_FIELDS = 9
@@ -31,6 +31,8 @@ GOOD = 1
 LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)
+ALL = 2**62
+"""As a limit of postings: no limit."""
 PROBES = 64
 """Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; one
 that is not found for that is checked like any other text."""
@@ -47,6 +49,8 @@ class Found(NamedTuple):
     same_text: I64
     """Place of the first document of the same query whose text has the same hash, itself included: perhaps a copy.
     PROBES bounds the search for it."""
+    is_cut: Mask
+    """bool[queries]: whether a key of the query has more postings than the limit, so that documents may be missing."""
     damaged: int
     """The run whose file is damaged, or -1; then nothing else is told."""
 
@@ -91,34 +95,69 @@ def _is_good(run, address):
 
 
 @part
-def _find(run, row, key, span):
-    """Range of the postings of ``key`` in one row into ``span``; False when a page is damaged."""
-    bits = run[BITS]
-    entry = run[DIRECTORY] + 4 * (row * ((1 << bits) + 1) + np.int64(np.uint64(key) >> np.uint64(32 - bits)))
-    if not (_is_good(run, entry) and _is_good(run, entry + 4)):
-        return False
-    low, high = np.int64(peek32(entry)), np.int64(peek32(entry + 4))
-    first = run[POSTINGS] + 8 * np.int64(peek64(run[STARTS] + 8 * row))
-    wanted = np.uint64(key) << S32
-    end = high
+def _narrow(run, key, limit, span):
+    """Narrow the places of a directory entry in ``span`` to the addresses of the postings of ``key``.
+
+    Returns their number, or -1 if a page is damaged; it stops at one more than ``limit``. The end is found by steps
+    that double, so only a few pages are touched, and only those are checked.
+    """
+    low, high = span[0], span[1]
+    first, wanted, end = span[2], np.uint64(key) << S32, high
     while low < high:
         middle = (low + high) // 2
         if not _is_good(run, first + 8 * middle):
-            return False
+            return -1
         if peek64(first + 8 * middle) < wanted:
             low = middle + 1
         else:
             high = middle
-    stop = low
+    stop, step, end = low, 1, min(end, low + limit + 1)
     while stop < end:
-        address = first + 8 * stop
-        if (stop == low or address % PAGE == 0) and not _is_good(run, address):
-            return False
-        if peek64(address) >> S32 != np.uint64(key):
-            break
-        stop += 1
-    span[0], span[1] = first + 8 * low, first + 8 * stop
-    return True
+        at = min(stop + step, end) - 1
+        if not _is_good(run, first + 8 * at):
+            return -1
+        if peek64(first + 8 * at) >> S32 == np.uint64(key):
+            stop, step = at + 1, 2 * step
+        else:
+            end, step = at, 1
+    span[0], span[1] = first + 8 * low, first + 8 * min(stop, low + limit)
+    return stop - low
+
+
+@part
+def _find(runs, first_row, keys, q, limit, spans):
+    """Write where the postings of each key of query ``q`` are to ``spans``, for run r and row i at r * rows + i.
+
+    At most ``limit`` postings of a key are taken, those of the lowest numbers. Returns the number of postings, or
+    -1 - r if run r is damaged, and whether there are more. All directory entries are read before any posting, and one
+    posting of each range before any is searched: then the memory is waited for once, not for one after the other.
+    """
+    rows = keys.shape[0]
+    for r in range(runs.shape[0]):
+        run = runs[r]
+        bits = run[BITS]
+        for row in range(rows):
+            prefix = np.int64(np.uint64(keys[row, q]) >> np.uint64(32 - bits))
+            entry = run[DIRECTORY] + 4 * ((first_row + row) * ((1 << bits) + 1) + prefix)
+            if not (_is_good(run, entry) and _is_good(run, entry + 4)):
+                return -1 - r, False
+            span = spans[r * rows + row]
+            span[0], span[1] = np.int64(peek32(entry)), np.int64(peek32(entry + 4))
+            span[2] = run[POSTINGS] + 8 * np.int64(peek64(run[STARTS] + 8 * (first_row + row)))
+    for span in spans[: runs.shape[0] * rows]:
+        if span[0] < span[1]:
+            span[3] = np.int64(peek64(span[2] + 8 * ((span[0] + span[1]) // 2)))
+    total, is_cut = 0, False
+    for row in range(rows):
+        left = limit
+        for r in range(runs.shape[0]):
+            count = _narrow(runs[r], keys[row, q], left, spans[r * rows + row])
+            if count < 0:
+                return -1 - r, False
+            is_cut |= count > left
+            total += min(count, left)
+            left -= min(count, left)
+    return total, is_cut
 
 
 @maker
@@ -128,12 +167,12 @@ def _grown(array, used, room):
     return more
 
 
-@kernel("int64[:, ::1], uint32[:, ::1], boolean[::1], int64")
-def lookup(runs, keys, wanted, first_row):
+@kernel("int64[:, ::1], uint32[:, ::1], boolean[::1], int64, int64")
+def lookup(runs, keys, wanted, first_row, limit):
     """The fields of a ``Found``: documents that share a key with each query.
 
     ``runs`` is int64[runs, RUN_FIELDS], ``keys`` uint32[rows, queries] for the rows ``first_row`` and on of the runs.
-    Queries that are not ``wanted`` (bool[queries]) get nothing.
+    Queries that are not ``wanted`` (bool[queries]) get nothing. At most ``limit`` postings of one key are copied.
 
     Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.
     """
@@ -143,7 +182,8 @@ def lookup(runs, keys, wanted, first_row):
     bands = np.empty(64, np.int32)
     prints = np.empty(64, np.uint64)
     same_text = np.empty(64, np.int64)
-    spans = np.empty((runs.shape[0] * rows, 2), np.int64)
+    is_cut = np.zeros(queries, np.bool_)
+    spans = np.empty((runs.shape[0] * rows, 4), np.int64)
     table = np.full(64, VACANT, np.int64)
     cells = np.empty(64, np.int64)
     n = 0
@@ -151,13 +191,9 @@ def lookup(runs, keys, wanted, first_row):
         ends[q] = n
         if not wanted[q]:
             continue
-        total = 0
-        for r in range(runs.shape[0]):
-            for row in range(rows):
-                span = spans[r * rows + row]
-                if not _find(runs[r], first_row + row, keys[row, q], span):
-                    return ends, numbers[:0], bands[:0], same_text[:0], r
-                total += (span[1] - span[0]) // 8
+        total, is_cut[q] = _find(runs, first_row, keys, q, limit, spans)
+        if total < 0:
+            return ends, numbers[:0], bands[:0], same_text[:0], is_cut, -1 - total
         if total == 0:
             continue
         if n + total > numbers.size:
@@ -179,6 +215,8 @@ def lookup(runs, keys, wanted, first_row):
             for row in range(rows):
                 address, stop = spans[r * rows + row, 0], spans[r * rows + row, 1]
                 while address < stop:
+                    if address % PAGE == 0 and not _is_good(run, address):
+                        return ends, numbers[:0], bands[:0], same_text[:0], is_cut, r
                     local = np.int64(peek64(address) & LOW)
                     address += 8
                     number = run[BASE] + local
@@ -190,7 +228,7 @@ def lookup(runs, keys, wanted, first_row):
                         continue
                     place = run[PRINTS] + 8 * local
                     if not _is_good(run, place):
-                        return ends, numbers[:0], bands[:0], same_text[:0], r
+                        return ends, numbers[:0], bands[:0], same_text[:0], is_cut, r
                     table[cell] = n
                     cells[n - begin] = cell
                     numbers[n] = number
@@ -212,7 +250,7 @@ def lookup(runs, keys, wanted, first_row):
         for i in range(n - begin):
             table[cells[i]] = VACANT
         ends[q] = n
-    return ends, numbers[:n], bands[:n], same_text[:n], -1
+    return ends, numbers[:n], bands[:n], same_text[:n], is_cut, -1
 
 
 @kernel("uint64[::1], int64[::1], int64, uint32[:, ::1]")

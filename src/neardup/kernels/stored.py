@@ -15,6 +15,7 @@ from neardup.kernels._jit import inlined, kernel, part
 M1 = np.uint64(0x9E3779B97F4A7C15)
 M2 = np.uint64(0xD6E8FEB86659FD93)
 M3 = np.uint64(0xFF51AFD7ED558CCD)
+ID, AT, KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
 S29, S32 = np.uint64(29), np.uint64(32)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -64,3 +65,16 @@ def prints(data, offsets, out):
     for d in range(offsets.size - 1):
         x, y = lanes(data, offsets[d], offsets[d + 1])
         out[d] = mix(x + (y >> S29))
+
+
+@kernel("uint64[::1], uint64[::1], int64[::1], int64[::1], int64[::1]")
+def checksums(text_prints, id_prints, numbers, kinds, out):
+    """Write the checksum of each stored document.
+
+    The leading half is over id, number and kind, so that a name can be trusted without its text; the other half is
+    over text and number.
+    """
+    for d in range(out.size):
+        at = np.uint64(numbers[d]) * AT
+        name = id_prints[d] * ID + at + np.uint64(kinds[d]) * KIND
+        out[d] = np.int64((name >> S32 << S32) | ((text_prints[d] + at) >> S32))

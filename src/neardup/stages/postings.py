@@ -167,10 +167,13 @@ def compacted(runs: Sequence[Run], removed: I64) -> Run:
     return Run(runs[0].base, prints.size, postings, starts, prints, bits, fill_directory(postings, starts, bits))
 
 
-def lookup(runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_row: int) -> Found:
+def lookup(
+    runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_row: int, limit: int = kernels.ALL
+) -> Found:
     """Documents of all ``runs``, which must stay alive meanwhile, that share a key with each query.
 
     ``table`` is int64[runs, RUN_FIELDS], their fields; ``keys`` are uint32[rows, queries] from ``first_row`` on.
-    Queries that are not ``wanted`` (bool[queries]) find nothing.
+    Queries that are not ``wanted`` (bool[queries]) find nothing. Of the documents of one key at most ``limit`` are
+    found, those of the lowest numbers.
     """
-    return Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row))
+    return Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row, limit))

@@ -28,8 +28,13 @@ def count_and_sketch(documents: Documents, hasher: Hasher, *, values: U32, count
     One pass over the bytes; O(bytes + n * slots). The share of slots in which two signatures agree is an unbiased
     estimate of the Jaccard similarity, with variance at most J (1 - J) / slots.
     """
-    rounds = 2 if values.shape[1] <= 128 else 3  # part of the format
+    rounds = rounds_of(values.shape[1])
     sketching.sketch_block(hasher.params, documents.data, documents.offsets, rounds, values, counts)
+
+
+def rounds_of(slots: int) -> int:
+    """Return the number of rounds of the default sketch, which is part of the format."""
+    return 2 if slots <= 128 else 3
 
 
 def fingerprints(documents: Documents) -> U64:
