@@ -20,7 +20,7 @@ from neardup.cutting import distinct
 from neardup.index.columns import Where, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
-from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
+from neardup.index.prepared import COLUMNS, PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of, names_of
 from neardup.kernels.asking import FEW
@@ -287,6 +287,7 @@ def as_hits(
     values = [None] * len(numbers) if similarity is None else similarity[order].tolist()
     for query in range(queries):
         hits = found[query]
+        columns: dict[int, dict[str, Any]] = {}
         begin, end = bounds[query], bounds[query + 1]
         while begin < end and (top is None or len(hits) < top):
             stop = end if top is None else min(end, begin + top - len(hits))
@@ -296,10 +297,11 @@ def as_hits(
                 names.update((number, (id, kind)) for number, id, kind in met)
                 if len(met) < len(set(unknown)):
                     reading.check_absent([number for number in set(unknown) if number not in names])
-            columns = read_columns(reading, [(at, *names[at]) for at in numbers[begin:stop] if at in names])
             for place in range(begin, stop):
                 name = names.get(numbers[place])
                 if name is not None:
+                    if name[1] & COLUMNS and numbers[place] not in columns:
+                        columns = read_columns(reading, [(at, *names[at]) for at in numbers[begin:stop] if at in names])
                     hits.append(Hit(original_id(*name), values[place], bands[place], columns.get(numbers[place])))
             begin = stop
     return found

@@ -114,14 +114,14 @@ class PreparedDocuments:
             short=int(np.count_nonzero(kinds & SHORT)),
         )
 
-    def rows(self, first: int) -> Iterator[tuple[int, str, int, int, str | None, memoryview]]:
-        """Return the documents as they are stored, numbered from ``first``."""
+    def rows(self, first: int) -> Iterator[tuple[Any, ...]]:
+        """Return the documents as they are stored, numbered from ``first``; with columns only if any has them."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
         texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
-        columns = self.columns or [None] * len(self)
-        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), columns, texts, strict=True)
+        parts = numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts
+        return zip(*parts, strict=True) if self.columns is None else zip(*parts, self.columns, strict=True)
 
 
 class Sketcher:
@@ -163,14 +163,16 @@ class Sketcher:
     def from_given(self, ids: Any, texts: Any, columns: Any = None) -> PreparedDocuments:
         """Prepare documents as a user gives them: as many ids and columns as texts, or one of each; else InputError."""
         if isinstance(ids, (str, int, np.integer)):
-            ids, texts, columns = [ids], [texts], [columns]
+            ids, texts, columns = [ids], [texts], None if columns is None else [columns]
         elif isinstance(texts, str):
             raise InputError("several ids and one text were given. Give as many texts as ids.")
         names = [checked_id(value) for value in as_iterable(ids, "ids")]
         documents = Documents.from_bytes(self.blobs(texts))
         if len(names) != len(documents):
             raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
-        objects = [None] * len(names) if columns is None else list(as_iterable(columns, "columns"))
+        if columns is None:
+            return self.prepare(documents, names)
+        objects = list(as_iterable(columns, "columns"))
         if len(objects) != len(names):
             raise InputError(f"{len(names)} ids and {len(objects)} columns were given. Give a dict, or None, for each.")
         return self.prepare(documents, names, list(map(checked_columns, names, objects)))

@@ -334,9 +334,12 @@ class Reading:
 class Writing(Reading):
     """What can be changed inside one transaction."""
 
-    def insert(self, rows: Iterable[tuple[int, str, int, int, str | None, Any]]) -> None:
-        names = "number, id, kind, sum, columns, text"  # in an index of an earlier format the columns come last
-        self.connection.executemany(f"INSERT INTO doc ({names}) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    def insert(self, rows: Iterable[tuple[Any, ...]], *, with_columns: bool) -> None:
+        """Store documents: number, id, kind, checksum, text and, ``with_columns``, their columns."""
+        names, marks = ("number, id, kind, sum, text, columns", "?, ?, ?, ?, ?, ?")
+        if not with_columns:
+            names, marks = "number, id, kind, sum, text", "?, ?, ?, ?, ?"
+        self.connection.executemany(f"INSERT INTO doc ({names}) VALUES ({marks})", rows)
 
     def insert_added(self, first: int, seconds: int) -> None:
         """Say when the documents from number ``first`` on were added."""
