@@ -20,7 +20,7 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neardup import FormatError, Index, InputError
@@ -53,7 +53,13 @@ def chosen(objects: list[Any], where: dict[str, Any]) -> list[int]:
     ]
 
 
+KINDS = [{"t": each} for each in (1, True, 1.0, 0, False, None, "1", [1])]
+
+
 @settings(max_examples=40, deadline=None)
+@example(objects=[*KINDS, {}, None], where={"t": 1}, top=9)
+@example(objects=[*KINDS, {}, None], where={"t": True}, top=9)
+@example(objects=[*KINDS, {}, None], where={"t": None}, top=9)
 @given(
     objects=st.lists(OBJECTS, min_size=1, max_size=12),
     where=st.dictionaries(st.sampled_from(["t", "u", "é", "absent"]), SCALARS, min_size=1, max_size=2),
