@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -72,6 +73,43 @@ def test_a_lookup_finds_what_comparing_all_keys_finds(parts: list[Block], seed: 
         for a in twins:
             for b in twins:
                 assert (twins[a] == twins[b]) == (plain[a][1] == plain[b][1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(blocks(), st.integers(1, 12))
+def test_a_cut_lookup_finds_the_lowest_numbers_of_each_key_and_says_so(parts: list[Block], limit: int) -> None:
+    whole = np.concatenate([keys for _, keys, _ in parts], axis=1)
+    runs, queries = [made(part) for part in parts], np.ascontiguousarray(whole[:, :7])
+    table, wanted = np.stack([run.fields for run in runs]), np.ones(queries.shape[1], dtype=np.bool_)
+    found = lookup(runs, table, queries, wanted, first_row=0, limit=limit)
+    begins = [0, *found.ends.tolist()]
+    for q in range(queries.shape[1]):
+        each = [np.flatnonzero(whole[row] == queries[row, q]).tolist() for row in range(ROWS)]
+        expected = Counter(chain.from_iterable(numbers[:limit] for numbers in each))
+        mine = slice(begins[q], begins[q + 1])
+        assert dict(zip(found.numbers[mine].tolist(), found.bands[mine].tolist(), strict=True)) == expected
+        assert found.is_cut[q] == any(len(numbers) > limit for numbers in each)
+
+
+def test_only_the_pages_that_a_cut_lookup_reads_are_checked(tmp_path: Path) -> None:
+    n = 20_000
+    keys = np.full((ROWS, n), 7, dtype=np.uint32)
+    path = tmp_path / "a.bands"
+    run = make_run(0, keys, np.arange(n, dtype=np.uint64), np.ones(n, np.bool_))
+    write_merged(path, [run], np.empty(0, np.int64), "0123456789ab")
+    whole = bytearray(path.read_bytes())
+    whole[-8 * n - n] ^= 1  # inside the postings of the third row
+    path.write_bytes(whole)
+    damaged = open_segment(path, 0, n, ROWS, "0123456789ab")
+    how = damaged.fields.reshape(1, -1), np.ascontiguousarray(keys[:, :1]), np.ones(1, dtype=np.bool_)
+    found = lookup([damaged], *how, first_row=0, limit=64)
+    assert found.damaged == -1
+    assert found.is_cut.all()
+    assert dict(zip(found.numbers.tolist(), found.bands.tolist(), strict=True)) == dict.fromkeys(range(64), ROWS)
+    checks = damaged.checks
+    assert checks is not None
+    assert np.count_nonzero(checks[1]) < 60 < checks[1].size
+    assert lookup([damaged], *how, first_row=0).damaged == 0
 
 
 @settings(max_examples=40, deadline=None)

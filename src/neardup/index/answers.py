@@ -35,7 +35,7 @@ QUERY_BLOCK = 1024
 AT_ONCE = 32
 """The number of candidates that a question for the first match checks at a time."""
 FIRST_POSTINGS = 64
-"""The most documents of one key that such a question looks up at first."""
+"""The most documents of one key that a question for the first match looks up before it looks up all."""
 QUICK_BYTES = 1 << 16
 """The longest text that is answered by itself: inside the transaction, in memory under the lock."""
 _NOTHING = np.empty(0, dtype=np.int64)
@@ -71,10 +71,11 @@ def answers(
     top: int | None,
     threshold: float | None,
     *,
-    limit: int | None = None,
+    is_first: bool = False,
     where: Where = None,
 ) -> list[list[Hit]]:
-    """Return what is like each query; see ``hits``."""
+    """Return what is like each query, or with ``is_first`` only its first matches; see ``hits``."""
+    limit = FIRST_POSTINGS if is_first else None
     if threshold is not None and len(blobs) == 1 and where is None:
         few = quick(core, blobs[0], top=top, threshold=threshold)
         if few is not None:
@@ -87,16 +88,10 @@ def answers(
     return found
 
 
-def seen(core: Core, blobs: Sequence[bytes], threshold: float, where: Where = None) -> list[Hit | None]:
-    """Return a verified match of each query, or None."""
-    found = answers(core, blobs, 1, threshold, limit=FIRST_POSTINGS, where=where)
-    return [hits[0] if hits else None for hits in found]
-
-
 def quick(core: Core, text: str | bytes, *, top: int | None, threshold: float, most: int = FEW) -> list[Hit] | None:
     """Return what is like one text, as ``answers`` does, or None if that may take long or something is damaged.
 
-    It takes long if the text has more than QUICK_BYTES bytes, or more than ``most`` candidates, of FEW at most.
+    It takes long if the text has more than QUICK_BYTES bytes, or more candidates than ``most`` or FEW.
     """
     sketcher = core.sketcher
     blob = sketcher.blob(text, "the text") if isinstance(text, str) else text
@@ -114,7 +109,7 @@ def quick(core: Core, text: str | bytes, *, top: int | None, threshold: float, m
             left, right = np.zeros(len(rows), dtype=np.int64), np.arange(len(rows))
             similarity = _compared(sketcher, reading, rows, left, right, sets, threshold).tolist()
         near = [(-value, row) for value, row in zip(similarity, rows, strict=True) if value >= 0]
-        near.sort(key=itemgetter(0))  # of equals the one added first: rows come in this order
+        near.sort(key=itemgetter(0))  # equals stay in order of addition, as the rows are
         columns = read_columns(reading, [row for _, row in near[:top]])
         return [
             Hit(original_id(row[1], row[2]), -value, bands[row[0]], columns.get(row[0])) for value, row in near[:top]
@@ -135,33 +130,30 @@ def hits(
     failed: I64 = _NOTHING,
     where: Where = None,
 ) -> list[list[Hit]]:
-    """Return the best verified candidates of each query: most similar first, of equals the one added first.
+    """Return the best verified candidates of each query, the most similar first, and equals in order of addition.
 
-    Without a threshold, return candidates as they are: those that share the most bands first, of equals the one added
-    first. With ``limit``, check candidates in this order, AT_ONCE at a time, until ``top`` of a query are verified.
-    Hits come in the order of these groups, and inside a group the most similar comes first. Of one key ``limit``
-    documents are looked up at first; if ``top`` are not verified among them, all are looked up, but for the ``failed``.
+    Without a threshold, return unverified candidates: those that share the most bands first, then in order of addition.
+    With ``limit``, check candidates in this order, AT_ONCE at a time, until ``top`` of a query are verified. Then hits
+    come in the order of these groups, inside a group the most similar first. At first, at most ``limit`` documents of
+    one key are looked up. If ``top`` are not verified among these, look up all, and check all except the ``failed``.
     """
     queries, keys = len(prepared), prepared.keys[:-1]
     most = ALL if limit is None or where is not None else limit
-    met = view.lookup(keys, prepared.has_shingles, first_row=0, limit=most)  # empty queries have no candidates
+    met = view.lookup(keys, prepared.has_shingles, first_row=0, limit=most)
     query = np.repeat(np.arange(queries), np.diff(met.ends, prepend=0))
     candidates = Candidates(query, met.numbers, met.bands, met.same_text).matching(reading, where)
     query, number, bands = candidates.query, candidates.number, candidates.bands
-    size = number.size
-    if size == 0:
-        return [[] for _ in range(queries)]
-    group = np.zeros(size, dtype=np.int64)
+    group = np.zeros_like(query)
     if threshold is None or limit is not None:
         order = np.lexsort((number, -bands, query))
         if threshold is None:
             return as_hits(reading, queries, candidates, order, None, {}, top)
-        group[order] = (np.arange(size) - np.searchsorted(query, query)) // AT_ONCE
+        group[order] = (np.arange(query.size) - np.searchsorted(query, query)) // AT_ONCE
     group[np.isin(pairs_of(query, number), failed)] = -1
-    similarity: F64 = np.full(size, -1.0)
+    similarity: F64 = np.full(query.size, -1.0)
     names: dict[int, tuple[str, int]] = {}
     is_open, begin, end = np.ones(queries, dtype=np.bool_), 0, 1
-    while begin <= group.max() and is_open.any():
+    while begin <= group.max(initial=-1) and is_open.any():
         places = np.flatnonzero(is_open[query] & (group >= begin) & (group < end))
         similarity[places], read = _check(reading, sketcher, prepared, candidates.at(places), threshold)
         names |= read
@@ -187,7 +179,7 @@ def hits(
 
 def pairs_of(query: I64, number: I64) -> I64:
     """Return a number for each pair of a query of a block and a document."""
-    return query << 48 | number
+    return query << 40 | number
 
 
 def _bands_shared(reading: Reading, sketcher: Sketcher, numbers: I64, keys: U32) -> I64:
@@ -261,14 +253,10 @@ def _compared(
 
 
 def _are_copies(reading: Reading, numbers: I64, originals: I64) -> NDArray[np.bool_]:
-    """As of ``reading``; pairs that several queries have are compared once."""
-    order = np.lexsort((originals, numbers))
-    ordered, beside = numbers[order], originals[order]
-    is_new = np.ones(order.size, dtype=np.bool_)
-    is_new[1:] = (ordered[1:] != ordered[:-1]) | (beside[1:] != beside[:-1])
-    told = np.empty(order.size, dtype=np.bool_)
-    told[order] = reading.are_copies(ordered[is_new], beside[is_new])[np.cumsum(is_new) - 1]
-    return told
+    """Return ``reading.are_copies``, comparing each pair once even if several queries have it."""
+    pair = np.unique(originals, return_inverse=True)[1] * (numbers.max() + 1) + numbers
+    _, first, back = np.unique(pair, return_index=True, return_inverse=True)
+    return reading.are_copies(numbers[first], originals[first])[back]
 
 
 def as_hits(

@@ -10,7 +10,8 @@ from functools import partial
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.index.answers import FIRST_POSTINGS, find_ids, hits
+from neardup.index import answers
+from neardup.index.answers import find_ids, hits
 from neardup.index.columns import Where, matching
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
@@ -240,7 +241,7 @@ class _Groups:
 
     def in_index(self, writing: Writing, view: View) -> dict[int, list[Hit]]:
         """Return the first matches in the index of each group: one, and another if the first may be replaced."""
-        how = partial(hits, sketcher=self._core.sketcher, threshold=self._threshold, limit=FIRST_POSTINGS)
+        how = partial(hits, sketcher=self._core.sketcher, threshold=self._threshold, limit=answers.FIRST_POSTINGS)
         best = how(writing, view, prepared=self._distinct, top=2 if self._is_upsert else 1)
         return {int(first): found for first, found in zip(self._firsts, best, strict=True)}
 

@@ -21,7 +21,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.index import browsing, changes, folders, retention
 from neardup.index.ages import parse_age
-from neardup.index.answers import answers, find_ids, seen
+from neardup.index.answers import answers, find_ids
 from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
@@ -374,24 +374,12 @@ class Index:
             found = answers(self._core, asked, top, least if exact else None, where=wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
-    @overload
-    def seen(self, texts: str, *, threshold: float | None = ..., where: Where = ...) -> Hit | None: ...
-    @overload
-    def seen(self, texts: Any, *, threshold: float | None = ..., where: Where = ...) -> Any: ...
     def seen(self, texts: Any, *, threshold: float | None = None, where: Where = None) -> Any:
         """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
 
         If thousands of documents are like it, this is much faster than ``query``, because it stops at the first match.
         Candidates that share the most bands are checked first, 32 at a time, and the match is the most similar of the
-        first 32 that hold one. So with up to 32 candidates it is the hit of ``query(top=1)``.
-
-        Args:
-            texts: as of ``query``.
-            threshold: least similarity; the index's when None, and no less than that.
-            where: only documents that have all these columns, as for ``query``.
-
-        Raises:
-            InputError: an argument is out of range, or a text is none.
+        first 32 that hold one: with up to 32, the hit of ``query(top=1)``. Arguments and errors are those of ``query``.
 
         >>> index = Index.create(threshold=0.5, shingle="word:2")
         >>> index.add("a", "the quick brown fox jumps").added
@@ -401,8 +389,9 @@ class Index:
         """
         least, wanted = self._threshold(threshold), checked_where(where)
         is_one, asked = self._core.sketcher.asked(texts)
-        found = seen(self._core, asked, least, wanted)
-        return found[0] if is_one else found
+        found = answers(self._core, asked, 1, least, is_first=True, where=wanted)
+        matches = [hits[0] if hits else None for hits in found]
+        return matches[0] if is_one else matches
 
     @watched
     def nearest(
@@ -709,8 +698,8 @@ class Index:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
         Each document is checked and added in one step, in order, so those of one call are compared with each other too.
-        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. Empty
-        documents are always new.
+        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. A match
+        in the index is that of ``seen``. Empty documents are always new.
 
         Args:
             ids, texts, columns: of the documents, as many of each, or of one; ``columns`` as for ``add``.

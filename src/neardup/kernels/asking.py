@@ -1,8 +1,7 @@
-"""A single text that is asked about: its candidates in one call, and in another whether they are like it.
+"""Answer a single text in two calls: find its candidates, and compare it with a few stored documents.
 
-A batch pays once for what is between kernels, which for one text costs more than the kernels. So these two do the work
-of several without arrays of Python between them. They take tuples of plain values, because numba looks at the fields of
-a NamedTuple in Python, which takes 2 µs.
+For one text, the arrays between kernels cost more than the kernels, so each of these does the work of several. They
+take tuples of plain values, because numba inspects a NamedTuple in Python, which takes 2 µs.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from neardup.types import PaddedSets
 FEW = 32
 """The most candidates that are found and checked here."""
 DAMAGED, MANY, NOT_NORMAL = -1, -2, -3
-"""In place of a number of documents: something is not as it was written; there are more than FEW; a text has characters
-for which its normal form must be computed, or they have not been met yet."""
+"""Results instead of a number of documents: a page or a document is damaged; there are more than FEW; a text may not be
+in its normal form."""
 S32 = np.uint64(32)
 
 _look, _sketch, _keys = within(normal.look), within(sketching.sketch_block), within(banding.all_keys)
@@ -50,8 +49,7 @@ def candidates(params, characters, is_normal, items, data, size, shape, runs, ou
     The text is the first ``size`` bytes of ``data``. ``shape`` has slots, rounds, bands and rows of the sketch; ``out``
     is int64[FEW, 2].
     """
-    kind, k, key, letters = params
-    slots, rounds, bands, width = shape
+    (kind, k, key, letters), (slots, rounds, bands, width) = params, shape
     offsets = np.array([0, size])
     if not is_normal and not _are_normal(characters, data, offsets, items):
         return NOT_NORMAL

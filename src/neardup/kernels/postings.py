@@ -126,11 +126,10 @@ def _narrow(run, key, limit, span):
 
 @part
 def _find(runs, first_row, keys, q, limit, spans):
-    """Write where the postings of each key of query ``q`` are to ``spans``, for run r and row i at r * rows + i.
+    """Find the postings of each key of query ``q``, at most ``limit`` of a key, and write their addresses to ``spans``.
 
-    At most ``limit`` postings of a key are taken, those of the lowest numbers. Returns the number of postings, or
-    -1 - r if run r is damaged, and whether there are more. All directory entries are read before any posting, and one
-    posting of each range before any is searched: then the memory is waited for once, not for one after the other.
+    Returns the number of postings, or -1 - r if run r is damaged, and whether a key has more. All directory entries
+    are read before any posting, and one posting of each range before any search, so that the loads overlap.
     """
     rows = keys.shape[0]
     for r in range(runs.shape[0]):

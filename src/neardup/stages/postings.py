@@ -173,7 +173,6 @@ def lookup(
     """Documents of all ``runs``, which must stay alive meanwhile, that share a key with each query.
 
     ``table`` is int64[runs, RUN_FIELDS], their fields; ``keys`` are uint32[rows, queries] from ``first_row`` on.
-    Queries that are not ``wanted`` (bool[queries]) find nothing. Of the documents of one key at most ``limit`` are
-    found, those of the lowest numbers.
+    Queries that are not ``wanted`` (bool[queries]) find nothing. Of each key, the ``limit`` lowest numbers are found.
     """
     return Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row, limit))
