@@ -44,7 +44,7 @@ def matching_rows(reading: Reading, rows: list[Row], where: Where) -> list[Row]:
 
 
 def check_columns(reading: Reading, numbers: Sequence[int] | None) -> list[tuple[int, str]]:
-    """Return number and columns, as JSON, of those documents that have any; of all if ``numbers`` is None.
+    """Return number and columns, as JSON, of the documents that have columns. Without ``numbers``, look at all.
 
     Raises FormatError if columns are not as they were added, or are missing.
     """

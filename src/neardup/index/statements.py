@@ -336,10 +336,10 @@ class Writing(Reading):
 
     def insert(self, rows: Iterable[tuple[Any, ...]], *, with_columns: bool) -> None:
         """Store documents: number, id, kind, checksum, text and, ``with_columns``, their columns."""
-        names, marks = ("number, id, kind, sum, text, columns", "?, ?, ?, ?, ?, ?")
-        if not with_columns:
-            names, marks = "number, id, kind, sum, text", "?, ?, ?, ?, ?"
-        self.connection.executemany(f"INSERT INTO doc ({names}) VALUES ({marks})", rows)
+        more, mark = (", columns", ", ?") if with_columns else ("", "")
+        self.connection.executemany(
+            f"INSERT INTO doc (number, id, kind, sum, text{more}) VALUES (?, ?, ?, ?, ?{mark})", rows
+        )
 
     def insert_added(self, first: int, seconds: int) -> None:
         """Say when the documents from number ``first`` on were added."""

@@ -21,7 +21,7 @@ MOST_BYTES = 16 << 10
 _DEEPEST = 32
 """The most lists and objects within each other."""
 _LONGEST_INTEGER = 2048
-"""The most bits of a whole number; every Python can write so many digits."""
+"""The most bits of a whole number; every Python can write that many digits."""
 
 
 def columns_json(columns: Mapping[str, Any]) -> str | None:

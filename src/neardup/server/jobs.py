@@ -344,6 +344,9 @@ def _found(hit: Hit) -> Found:
 
 
 def _contained(hit: ContainedHit) -> Found:
-    found = Found(id=hit.id, similarity=hit.similarity, columns=hit.columns or UNSET)
-    found.contained = hit.contained  # type: ignore[assignment]
-    return found
+    return Found(
+        id=hit.id,
+        similarity=hit.similarity,
+        contained=hit.contained,  # type: ignore[arg-type]
+        columns=hit.columns or UNSET,
+    )

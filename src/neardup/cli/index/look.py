@@ -1,4 +1,4 @@
-"""``neardup index get``, ``list`` and ``statistics``: some documents of an index, and what it holds in numbers."""
+"""``neardup index get``, ``list`` and ``statistics``: some documents of an index, and counts of them all."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def get(
     The answer (id, text) goes to stdout or to the file that -o names, in the order of the ids. If any of the documents
     has columns, they are in a last column, as JSON. Works beside a command that is changing the index.
 
-    Exit codes: 0 done, 1 failed, also if there is no document of an id, 2 wrong usage.
+    Exit codes: 0 done, 1 failed, including an id without a document, 2 wrong usage.
     """
     from neardup.cli.index import tables
 
