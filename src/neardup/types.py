@@ -149,6 +149,8 @@ class Batch:
     """int64[n]: 1-based line or row of each document in ``source``; the id ``source:row`` is made from it."""
     ids: Any = None
     """pyarrow Array[n] of int64 or large_string when the source has ids, else None."""
+    columns: Sequence[str | None] | None = None
+    """Further columns of each document as JSON, if any were asked for and the source has columns."""
     bad: int = 0
     """Records left out because they could not be used."""
     faults: Sequence[Fault] = field(default=())
@@ -169,6 +171,8 @@ class Batch:
     def __post_init__(self) -> None:
         _need(self.rows.size == len(self.documents), "rows must have one entry a document")
         _need(self.ids is None or len(self.ids) == len(self.documents), "ids must have one entry a document")
+        are_all = self.columns is None or len(self.columns) == len(self.documents)
+        _need(are_all, "columns must have one entry a document")
 
 
 @dataclass(frozen=True, slots=True)

@@ -590,3 +590,89 @@ def test_verify_names_the_damage_that_opening_repairs() -> None:
     assert "the keys of the documents from 0 on are damaged" in done.stdout
     assert "made again: the keys of documents" in done.stdout
     good("verify", "x.index")
+
+
+TENANTS = [
+    {"id": 1, "text": FOX, "tenant": "a", "n": 1},
+    {"id": 2, "text": FOXED, "tenant": "b", "n": "1"},
+    {"id": 3, "text": ELSE, "n": None},
+]
+
+
+@pytest.fixture
+def tenants() -> None:
+    """An index ``ti`` of three documents, two of them with a tenant."""
+    Path("t.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TENANTS))
+    good("build", "ti", "t.jsonl", "--column", "tenant,n", *SPEC)
+
+
+@pytest.mark.usefixtures("tenants")
+def test_columns_are_listed_with_hits_and_filter_them() -> None:
+    found = rows(good("query", "ti", "--string", FOX).stdout)
+    stored = {1: {"n": 1, "tenant": "a"}, 2: {"n": "1", "tenant": "b"}}
+    assert {each["id"]: json.loads(each["columns"]) for each in found} == stored
+    for where, ids in [("tenant=a", [1]), ("n=1", [1]), ("n=1.0", [1]), ('n="1"', [2]), ("n=true", []), ("x=null", [])]:
+        assert [each["id"] for each in rows(good("query", "ti", "--string", FOX, "--where", where).stdout)] == ids
+    assert rows(good("query", "ti", "--string", FOX, "--where", "tenant=b", "--where", "n=1").stdout) == []
+    assert list(rows(good("query", "ti", "--string", MORE, "-t", "0.7").stdout)) == []
+    good("add", "ti", "-", input=json.dumps({"id": 4, "text": MORE}))
+    assert list(rows(good("query", "ti", "--string", MORE).stdout)[0]) == ["query", "id", "similarity"]
+
+
+@pytest.mark.usefixtures("tenants")
+def test_remove_by_columns_leaves_what_differs() -> None:
+    assert index("remove", "ti", "2", "--where", "tenant=a").exit_code == 1
+    Path("none.txt").touch()
+    assert answer("remove", "ti", "--from", "none.txt", "--where", "tenant=a")["removed"] == 0  # no ids are not all ids
+    told = answer("remove", "ti", "--where", "n=null")
+    assert (told["removed"], told["missing"]) == (1, 0)
+    assert answer("remove", "ti", "--where", "tenant=a")["removed"] == 1
+    assert [each["id"] for each in rows(good("list", "ti").stdout)] == [2]
+
+
+@pytest.mark.usefixtures("tenants")
+def test_add_if_new_and_dedup_stream_store_columns() -> None:
+    good("add", "ti", "-", "--if-new", "--column", "n", input=json.dumps({"id": 4, "text": MORE, "n": 7}))
+    lines = json.dumps({"id": 5, "text": MORE[::-1], "n": 8})
+    good("dedup-stream", "ti", "-", "--column", "n", "-o", "new.jsonl", input=lines)
+    assert [json.loads(each["columns"]) for each in rows(good("get", "ti", "4", "5").stdout)] == [{"n": 7}, {"n": 8}]
+
+
+@pytest.mark.usefixtures("tenants")
+def test_get_and_list_give_documents_in_every_format() -> None:
+    found = rows(good("get", "ti", "3", "1").stdout)
+    assert [(each["id"], each["text"]) for each in found] == [(3, ELSE), (1, FOX)]
+    refused = index("get", "ti", "1", "nobody")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "there is no document 'nobody' in ti." in refused.stderr
+    listed = rows(good("list", "ti", "--opening", "9").stdout)
+    assert [(each["id"], each["opening"], each["characters"]) for each in listed] == [
+        (each["id"], str(each["text"])[:9], len(str(each["text"]))) for each in TENANTS
+    ]
+    assert [json.loads(each["columns"]) for each in listed] == [
+        {name: each[name] for name in ("tenant", "n") if name in each} for each in TENANTS
+    ]
+    assert [each["id"] for each in rows(good("list", "ti", "--newest", "--top", "2", "--opening", "0").stdout)] == [
+        3,
+        2,
+    ]
+    assert good("list", "ti", "--prefix", "2", "--format", "csv").stdout.startswith(
+        "id,added,characters,opening,columns"
+    )
+    good("list", "ti", "--where", "tenant=a", "--top", "all", "-o", "all.parquet")
+    assert pq.read_table("all.parquet")["id"].to_pylist() == [1]
+
+
+@pytest.mark.usefixtures("tenants")
+def test_list_goes_through_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neardup.cli.index.look._PAGE", 2)
+    for top, ids in (("all", [1, 2, 3]), ("3", [1, 2, 3]), ("1", [1])):
+        assert [each["id"] for each in rows(good("list", "ti", "--top", top).stdout)] == ids
+
+
+@pytest.mark.usefixtures("tenants")
+def test_statistics_go_to_stdout() -> None:
+    with Index.open("ti", read_only=True) as held:
+        told = json.loads(json.dumps(held.statistics().as_dict()))
+    assert answer("statistics", "ti") == told
+    assert "3 texts" in good("statistics", "ti").stdout

@@ -18,7 +18,9 @@ from neardup.cli.index import index as group
 
 NAMES = sorted(_COMMANDS)
 CONTEXT = click.Context(group)
-NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "merge", "query", "remove")} | {"backup": ["copy"]}
+NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "get", "merge", "query", "remove")} | {
+    "backup": ["copy"]
+}
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +143,12 @@ def test_what_is_there_is_not_made_anew(name: str) -> None:
         (["add", "i", "docs.jsonl", "--if-new", "-o", "-", "--json"], "stdout can take one thing only."),
         (["add", "i", "docs.jsonl", "--on-bad", "ignore"], "'ignore' is not one of"),
         (["remove", "i"], "no ids are given."),
+        (["remove", "i", "--where", "a=1", "--older-than", "1d"], "--older-than is in place of ids"),
+        (["remove", "i", "--where", "a"], "a has no =."),
+        (["query", "i", "--string", "x", "--where", "a=1", "--where", "a=2"], "a is given twice."),
+        (["get", "i"], "ID"),
+        (["get", "i", "a", "-o", "i/x.csv"], "i/x.csv is in the folder of the index."),
+        (["list", "i", "--top", "0"], "top is 0."),
         (["remove", "i", "a", "--older-than", "1d"], "--older-than is in place of ids"),
         (["remove", "i", "--from", "docs.jsonl", "--older-than", "1d"], "--older-than is in place of ids"),
         (["remove", "i", "--missing", "skip", "--older-than", "1d"], "--older-than is in place of ids"),

@@ -37,7 +37,8 @@ def test_hits_are_best_first_and_equals_in_order_of_addition(index: Any) -> None
     assert hits[3].similarity == neardup.jaccard(TEXTS["rose"], TEXTS["rose too"], "char:4")
     assert [hit.id for hit in index.query(TEXTS["rose"], top=2)] == ["rose", "copy"]
     assert [hit.id for hit in index.query(TEXTS["rose"], threshold=0.95)] == ["rose", "copy", "first copy"]
-    assert hits[0].as_dict() == {"id": "rose", "similarity": 1.0, "bands": index.spec.bands.bands}
+    expected = {"id": "rose", "similarity": 1.0, "bands": index.spec.bands.bands}
+    assert hits[0].as_dict() == expected
 
 
 def test_several_texts_give_several_lists(index: Any) -> None:

@@ -204,10 +204,10 @@ def test_an_index_of_before_becomes_one_that_keeps_times_when_it_is_written(tmp_
         told = index.remove_older_than("1s", dry_run=True)
         assert (told.removed, told.undated) == (0, count)
         with Index.open(path) as writer:  # while somebody reads it
-            assert writer.info().format == 2
+            assert writer.info().format == 3
             writer.add("new", text(1))
         assert {each.id: each.added for each in index.page().documents}["new"] == iso(START)
-        assert index.info().format == 2
+        assert index.info().format == 3
     clock.seconds += DAY
     with Index.open(path) as index:
         told = index.remove_older_than("1h")

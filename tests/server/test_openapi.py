@@ -81,6 +81,10 @@ def test_generated_requests_find_no_fault(index: neardup.Index) -> None:
                 body = case.body if isinstance(case.body, dict) else {}
                 # 28.0 is an integer to JSON Schema, and to the service a number of another type.
                 assume(not any(isinstance(body.get(name), float) for name in ("top", "id")))
+                # Removal needs an age or a filter, which OpenAPI cannot say; nor does any text hold a filter.
+                given = case.query or {}
+                assume("where" not in given)
+                assume((case.method, case.path) != ("DELETE", "/documents") or "older_than" in given)
                 case.call_and_validate()
 
             check()

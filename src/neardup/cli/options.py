@@ -325,7 +325,7 @@ plot = click.option(
 )
 
 
-def _columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+def complete_columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
     from neardup.cli.completing import columns
 
     return columns(ctx, param, incomplete)
@@ -334,7 +334,7 @@ def _columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 text_column = click.option(
     "--text",
     metavar="COLUMN",
-    shell_complete=_columns,
+    shell_complete=complete_columns,
     help="Column or field that holds the text; several with commas between make one text, a newline between."
     "  [default: the first there is of text, content, body, document, abstract, raw_content, code, title; else the only"
     " one of texts beside the id]",
@@ -343,7 +343,7 @@ text_column = click.option(
 id_column = click.option(
     "--id",
     metavar="COLUMN",
-    shell_complete=_columns,
+    shell_complete=complete_columns,
     help="Column or field that names a document.  [default: the first there is of id, doc_id, docid, document_id,"
     " uuid, key, name; else FILE:ROW]",
 )

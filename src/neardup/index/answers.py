@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import distinct
+from neardup.index.columns import Where, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
-from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
+from neardup.index.prepared import COLUMNS, PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of, names_of
 from neardup.kernels.asking import FEW
@@ -55,21 +57,34 @@ class Candidates:
         _, firsts, copies = np.unique(self.same_text[places], return_index=True, return_inverse=True)
         return Candidates(self.query[places], self.number[places], self.bands[places], firsts[copies])
 
+    def matching(self, reading: Reading, where: Where) -> Candidates:
+        """Return the candidates that match a filter, if there is one. No text is fetched for it."""
+        if where is None:
+            return self
+        wanted = matching(reading, distinct(self.number).tolist(), where)
+        return self.at(np.flatnonzero(np.isin(self.number, np.array(sorted(wanted), dtype=np.int64))))
+
 
 def answers(
-    core: Core, blobs: Sequence[bytes], top: int | None, threshold: float | None, *, is_first: bool = False
+    core: Core,
+    blobs: Sequence[bytes],
+    top: int | None,
+    threshold: float | None,
+    *,
+    is_first: bool = False,
+    where: Where = None,
 ) -> list[list[Hit]]:
     """Return what is like each query, or with ``is_first`` only its first matches; see ``hits``."""
     limit = FIRST_POSTINGS if is_first else None
-    if threshold is not None and len(blobs) == 1:
+    if threshold is not None and len(blobs) == 1 and where is None:
         few = quick(core, blobs[0], top=top, threshold=threshold)
         if few is not None:
             return [few]
     found: list[list[Hit]] = []
     for start in range(0, len(blobs), QUERY_BLOCK):
         prepared = core.sketcher.prepare_query(Documents.from_bytes(blobs[start : start + QUERY_BLOCK]))
-        how = partial(hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top, limit=limit)
-        found += core.ask(how)
+        how: dict[str, Any] = {"threshold": threshold, "top": top, "limit": limit, "where": where}
+        found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, **how))
     return found
 
 
@@ -95,7 +110,10 @@ def quick(core: Core, text: str | bytes, *, top: int | None, threshold: float, m
             similarity = _compared(sketcher, reading, rows, left, right, sets, threshold).tolist()
         near = [(-value, row) for value, row in zip(similarity, rows, strict=True) if value >= 0]
         near.sort(key=itemgetter(0))  # equals stay in order of addition, as the rows are
-        return [Hit(original_id(row[1], row[2]), -value, bands[row[0]]) for value, row in near[:top]]
+        columns = read_columns(reading, [row for _, row in near[:top]])
+        return [
+            Hit(original_id(row[1], row[2]), -value, bands[row[0]], columns.get(row[0])) for value, row in near[:top]
+        ]
 
     return core.ask(work) if len(blob) <= QUICK_BYTES else None
 
@@ -110,6 +128,7 @@ def hits(
     top: int | None,
     limit: int | None = None,
     failed: I64 = _NOTHING,
+    where: Where = None,
 ) -> list[list[Hit]]:
     """Return the best verified candidates of each query, the most similar first, and equals in order of addition.
 
@@ -119,9 +138,11 @@ def hits(
     one key are looked up. If ``top`` are not verified among these, look up all, and check all except the ``failed``.
     """
     queries, keys = len(prepared), prepared.keys[:-1]
-    met = view.lookup(keys, prepared.has_shingles, first_row=0, limit=ALL if limit is None else limit)
-    query, number, bands = np.repeat(np.arange(queries), np.diff(met.ends, prepend=0)), met.numbers, met.bands
-    candidates = Candidates(query, number, bands, met.same_text)
+    most = ALL if limit is None or where is not None else limit
+    met = view.lookup(keys, prepared.has_shingles, first_row=0, limit=most)
+    query = np.repeat(np.arange(queries), np.diff(met.ends, prepend=0))
+    candidates = Candidates(query, met.numbers, met.bands, met.same_text).matching(reading, where)
+    query, number, bands = candidates.query, candidates.number, candidates.bands
     group = np.zeros_like(query)
     if threshold is None or limit is not None:
         order = np.lexsort((number, -bands, query))
@@ -254,6 +275,7 @@ def as_hits(
     values = [None] * len(numbers) if similarity is None else similarity[order].tolist()
     for query in range(queries):
         hits = found[query]
+        columns: dict[int, dict[str, Any]] = {}
         begin, end = bounds[query], bounds[query + 1]
         while begin < end and (top is None or len(hits) < top):
             stop = end if top is None else min(end, begin + top - len(hits))
@@ -266,7 +288,9 @@ def as_hits(
             for place in range(begin, stop):
                 name = names.get(numbers[place])
                 if name is not None:
-                    hits.append(Hit(original_id(*name), values[place], bands[place]))
+                    if name[1] & COLUMNS and numbers[place] not in columns:
+                        columns = read_columns(reading, [(at, *names[at]) for at in numbers[begin:stop] if at in names])
+                    hits.append(Hit(original_id(*name), values[place], bands[place], columns.get(numbers[place])))
             begin = stop
     return found
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from neardup.calls import hinted_methods
 from neardup.errors import InputError
 from neardup.index.outcomes import Added
-from neardup.index.prepared import PreparedDocuments, Sketcher, checked_id
+from neardup.index.prepared import PreparedDocuments, Sketcher, checked_columns, checked_id
 from neardup.inputs.source import BATCH_BYTES
 from neardup.types import Documents
 
@@ -39,6 +39,7 @@ class IndexBatch:
         self._lock = threading.Lock()
         self._ids: list[int | str] = []
         self._blobs: list[bytes] = []
+        self._columns: list[str | None] = []
         self._nbytes = 0
         self._is_closed = False
         self.added = Added()
@@ -48,7 +49,7 @@ class IndexBatch:
         """Documents that wait."""
         return len(self._ids)
 
-    def add(self, id: int | str, text: Any) -> None:
+    def add(self, id: int | str, text: Any, columns: Mapping[str, Any] | None = None) -> None:
         """Add a document; with it, all that wait are stored when there are 4,096 or 4 MB of them.
 
         Raises:
@@ -57,12 +58,14 @@ class IndexBatch:
             OutputError: the disk is full; none of those that waited is added.
         """
         name, blob = checked_id(id), self._sketcher.blob(text, "text")
+        stored = checked_columns(name, columns)
         with self._lock:
             if self._is_closed:
                 raise InputError("the batch has ended, and takes no more documents. Begin another one.")
             self._ids.append(name)
             self._blobs.append(blob)
-            self._nbytes += len(blob)
+            self._columns.append(stored)
+            self._nbytes += len(blob) + len(stored or "")
             if len(self._ids) >= DOCUMENTS or self._nbytes >= BATCH_BYTES:
                 self._flush()
 
@@ -72,10 +75,10 @@ class IndexBatch:
             self._flush()
 
     def _flush(self) -> None:
-        ids, blobs = self._ids, self._blobs
-        self._ids, self._blobs, self._nbytes = [], [], 0
+        ids, blobs, columns = self._ids, self._blobs, self._columns
+        self._ids, self._blobs, self._columns, self._nbytes = [], [], [], 0
         if ids:
-            prepared = self._sketcher.prepare(Documents.from_bytes(blobs), ids)
+            prepared = self._sketcher.prepare(Documents.from_bytes(blobs), ids, columns)
             self.added += prepared.counted(self._store(prepared))
 
     def __enter__(self) -> Self:

@@ -1,17 +1,22 @@
-"""Looking around in an index: its documents page by page, and what it holds in numbers."""
+"""Looking around in an index: what it is, some of its documents, and what it holds in numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from neardup.errors import InputError
 from neardup.index import folders
+from neardup.index.answers import find_ids
+from neardup.index.columns import Where, check_columns, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.folders import SEGMENTS
-from neardup.index.outcomes import IndexPage, IndexStatistics, ListedDocument
+from neardup.index.outcomes import IndexInfo, IndexPage, IndexStatistics, ListedDocument, Stored
 from neardup.index.prepared import original_id
 from neardup.index.retention import as_text, times_of
 from neardup.index.segments import bad_pages
-from neardup.index.statements import Name, Reading
+from neardup.index.statements import Name, Reading, Row
 from neardup.index.views import DamagedError, View, documents_of, names_of
 from neardup.inputs.source import BATCH_BYTES
 from neardup.params import Bands
@@ -29,13 +34,90 @@ _LOW = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
 
 
-def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int) -> IndexPage:
-    """Some documents in order of addition; see ``Index.page``."""
+def info(core: Core, trouble: str | None) -> IndexInfo:
+    """Tell what an index is and holds; ``trouble``: why its upkeep fails, if it does."""
+    spec, recall = core.spec, core.spec.recall
+    assert recall is not None  # an index finds candidates by the shingles that it checks by
+
+    def work(reading: Reading, view: View) -> IndexInfo:
+        state = reading.state()
+        sizes = folders.sizes(core.folder) if core.folder is not None else {}
+        return IndexInfo(
+            path=None if core.folder is None else str(core.folder),
+            documents=state.documents,
+            empty=state.empty,
+            threshold=spec.threshold,
+            recall=recall,
+            bands=str(spec.bands),
+            shingle=str(spec.shingle),
+            normalize=str(spec.normalize),
+            spec=spec.as_dict(),
+            spec_id=spec.id,
+            format=reading.format(),
+            created_by=core.created_by,
+            generation=state.generation,
+            segments=len(view.segments),
+            segment_documents=view.covered,
+            removed=reading.removed().size,
+            bytes=sizes,
+            total_bytes=sum(sizes.values()),
+            healed=core.repaired,
+            trouble=trouble,
+        )
+
+    return core.ask(work)
+
+
+def get_many(core: Core, names: list[str]) -> list[Stored | None]:
+    """Return the documents of some ids, or None for each that is not there, as of one moment."""
+
+    def work(reading: Reading, view: View) -> list[Stored | None]:
+        there = find_ids(reading, view, core.id_row, names)
+        found: dict[str, Stored] = {}
+        for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
+            documents_of(rows, reading.path)
+            columns = read_columns(reading, rows)
+            for number, id, kind, _, blob in rows:
+                found[id] = Stored(original_id(id, kind), core.sketcher.text(blob), columns.get(number))
+        return [found.get(name) for name in names]
+
+    return core.ask(work)
+
+
+def blocks(core: Core) -> Iterator[tuple[list[Row], dict[int, str]]]:
+    """Yield all documents, and the columns of those that have any as JSON, as of one moment.
+
+    In memory they are listed first: nothing is locked while they are used.
+    """
+    with core.database.reading() as reading:
+        found = ((rows, dict(check_columns(reading, [row[0] for row in rows]))) for rows in reading.blocks())
+        if core.folder is not None:
+            yield from found
+            return
+        held = list(found)
+    yield from held
+
+
+def page(
+    core: Core, after: int | None, *, size: int, prefix: str, newest: bool, opening: int, where: Where
+) -> IndexPage:
+    """List some documents in order of addition; see ``Index.page``."""
+    for name, value, least, most in (("size", size, 1, 1000), ("opening", opening, 0, None)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
+            reach = f"from {least} to {most}" if most else f"of at least {least}"
+            raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
+    if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
+        raise InputError(f"after is {after!r}. Give what the page before says as next, or nothing.")
 
     def work(reading: Reading, view: View) -> IndexPage:
         end = reading.state().next
         begin = (end if newest else -1) if after is None else max(-1, min(after, end))
-        names, last = reading.names_after(begin, prefix, most=size, scanned=SCANNED, newest=newest)
+        most = size if where is None else SCANNED
+        names, last = reading.names_after(begin, prefix, most=most, scanned=SCANNED, newest=newest)
+        if where is not None:
+            wanted = matching(reading, [name[0] for name in names], where)
+            names = [name for name in names if name[0] in wanted]
+            names, last = names[:size], names[size - 1][0] if len(names) >= size else last
         names_of(names, reading.path)
         listed = _listed(core, reading, names, opening)
         if len(listed) < len(names):
@@ -49,9 +131,13 @@ def page(core: Core, after: int | None, *, size: int, prefix: str, newest: bool,
 def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
     """The documents of a page, as many as have some megabytes of text together, and one at least."""
     times = [None if at is None else as_text(at) for at in times_of(reading, [name[0] for name in names])]
+    columns = read_columns(reading, names)
     if not opening:
         named = zip(names, times, strict=True)
-        return [ListedDocument(original_id(id, kind), None, None, at) for (_, id, kind, _), at in named]
+        return [
+            ListedDocument(original_id(id, kind), None, None, at, columns.get(number))
+            for (number, id, kind, _), at in named
+        ]
     listed: list[ListedDocument] = []
     nbytes = 0
     for name, at in zip(names, times, strict=True):
@@ -61,7 +147,8 @@ def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> li
             break
         documents_of(rows, reading.path)
         text = core.sketcher.text(rows[0][4])
-        listed.append(ListedDocument(original_id(name[1], name[2]), len(text), text[:opening], at))
+        id = original_id(name[1], name[2])
+        listed.append(ListedDocument(id, len(text), text[:opening], at, columns.get(name[0])))
     return listed
 
 

@@ -50,10 +50,10 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
     with (
         tempfile.TemporaryFile(dir=core.folder) as keys,
         core.database.writing() as writing,
-        closing(reader.tasks(core.threads)) as tasks,
+        closing(of_batches(core.sketcher, reader, core.threads)) as batches,
     ):
         load = _Load(core, keys)
-        for batch, prepared in of_batches(core.sketcher, tasks, core.threads):
+        for batch, prepared in batches:
             if len(prepared):
                 load.put(writing, prepared)
             logs.skipped(batch.faults)
@@ -94,7 +94,7 @@ class _Load:
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
-        writing.insert(prepared.rows(self.numbers))
+        writing.insert(prepared.rows(self.numbers), with_columns=prepared.columns is not None)
         note_added(writing, self.numbers)
         self.numbers += len(prepared)
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))

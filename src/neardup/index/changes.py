@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,12 +12,13 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.index import answers
 from neardup.index.answers import find_ids, hits
+from neardup.index.columns import Where, matching
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
 from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_row
 from neardup.index.retention import note_added
 from neardup.index.statements import State, Writing
-from neardup.index.views import View, with_run
+from neardup.index.views import View, names_of, with_run
 from neardup.stages import postings as stage
 from neardup.stages.verify import check_pairs
 from neardup.types import I64
@@ -89,7 +91,7 @@ def _put(
     after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
     first = after.next - n
     if n:
-        writing.insert(chosen.rows(first))
+        writing.insert(chosen.rows(first), with_columns=chosen.columns is not None)
         note_added(writing, first)
     if core.folder is not None:
         writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))
@@ -110,16 +112,26 @@ def _take_away(writing: Writing, gone: Stored, *, added: int = 0, empty: int = 0
     return after
 
 
-def remove(core: Core, ids: Sequence[str], missing: str) -> int:
-    """Remove documents; returns how many were there. Nothing is removed when one is not and that is an error."""
-    wanted = list(dict.fromkeys(ids))
+def remove(core: Core, ids: Sequence[str] | None, where: Where, missing: str) -> int:
+    """Remove documents, and return how many were there. Nothing is removed if one is missing and that is an error.
+
+    Without ids, all that match a filter; a document of an id that does not match it is missing.
+    """
+    wanted = list(dict.fromkeys(ids or ()))
 
     def work(writing: Writing, view: View) -> tuple[int, View | None]:
         there = find_ids(writing, view, core.id_row, wanted)
+        if where is not None:
+            numbers = matching(writing, None if ids is None else [number for number, _ in there.values()], where)
+            if ids is None:
+                named = names_of(writing.names(sorted(numbers)), writing.path)
+                there = {id: (number, kind) for number, id, kind in named}
+            there = {id: found for id, found in there.items() if found[0] in numbers}
         if missing == "error" and len(there) < len(wanted):
             absent = next(id for id in wanted if id not in there)
+            unmatched = "" if where is None else " that has the columns of where"
             raise InputError(
-                f"there is no document {absent!r} in {core.name}. Leave the id out, or give missing='skip' "
+                f"there is no document {absent!r}{unmatched} in {core.name}. Leave the id out, or give missing='skip' "
                 "(--missing skip)."
             )
         if not there:
@@ -246,5 +258,7 @@ class _Groups:
             if prepared.ids[place] == replaced:
                 continue
             if match is None or similarity > (match.similarity or 0.0):
-                match = Hit(original_id(prepared.ids[place], int(prepared.kinds[place])), similarity, bands)
+                columns = prepared.columns[place] if prepared.columns else None
+                id = original_id(prepared.ids[place], int(prepared.kinds[place]))
+                match = Hit(id, similarity, bands, json.loads(columns) if columns else None)
         return match

@@ -8,6 +8,7 @@ import numpy as np
 
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import FormatError
+from neardup.index.columns import check_columns
 from neardup.index.core import Core
 from neardup.index.database import DATABASE
 from neardup.index.folders import LOCK, acknowledged
@@ -58,6 +59,10 @@ def _documents(reading: Reading, observer: Observer) -> list[str]:
             bad = [row for row in rows if not is_whole(row, reading.path)]
             faults += [f"the document {row[1]!r} (number {row[0]}) is not what was added" for row in bad]
             kinds = np.array([row[2] for row in rows], dtype=np.int64)
+        try:
+            check_columns(reading, [row[0] for row in rows])
+        except FormatError as exc:
+            faults.append(str(exc))
         count += len(rows)
         empty += int(np.count_nonzero(kinds & EMPTY))
         hashes.append(np.array([hash(row[1]) for row in rows], dtype=np.int64))

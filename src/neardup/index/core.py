@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neardup._version import __version__
-from neardup.errors import FormatError
+from neardup.errors import FormatError, SpecMismatch
 from neardup.index.database import DATABASE, Database, log_size
 from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there
 from neardup.index.prepared import Sketcher
@@ -271,6 +271,16 @@ class Core:
         """Remove the file of a segment that is no longer used; who has it mapped keeps it until then."""
         with contextlib.suppress(OSError):
             self.segment(name).unlink()
+
+
+def check_same(mine: Spec, theirs: Spec, other: str) -> None:
+    """Raise SpecMismatch, which says what differs, unless two indexes have one spec."""
+    ours, others = mine.as_dict(), theirs.as_dict()
+    differing = [name for name in ours if name != "id" and ours[name] != others.get(name)]
+    if not differing and len(ours) == len(others):
+        return
+    told = ", ".join(f"{name} ({ours[name]} here and {others.get(name)} there)" for name in differing)
+    raise SpecMismatch(f"{other} differs in {told}. Build one of the two again with the other's options.")
 
 
 def _read_spec(meta: dict[str, str], path: object) -> Spec:

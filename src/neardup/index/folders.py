@@ -112,7 +112,7 @@ class FolderLock:
             self._file = open(folder / LOCK, "r+b" if (folder / LOCK).exists() else "w+b", 0)  # noqa: SIM115 kept
         except OSError as exc:
             raise OutputError(
-                f"cannot write to {folder}: {exc.strerror or exc}. Open it with read_only=True to ask it only."
+                f"cannot write to {folder}: {exc.strerror or exc}. Open it with read_only=True (--read-only)."
             ) from exc
         try:
             _lock(self._file.fileno(), held=True)
@@ -120,7 +120,7 @@ class FolderLock:
             self._file.close()
             raise IndexLocked(
                 f"{folder} is open for writing already, in this process or in another, and can be only once. Close it "
-                "there, or open with read_only=True to ask the index beside it."
+                "there, or open with read_only=True (--read-only) to ask the index beside it."
             ) from exc
 
     def acknowledge(self, generation: int) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
 from neardup.index.answers import Candidates, answers, as_hits, pairs_of
+from neardup.index.columns import Where, matching_rows
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments
@@ -29,14 +31,21 @@ PAIRS_AT_A_TIME = 1 << 20
 
 
 def nearest(
-    core: Core, queries: Sequence[bytes], *, top: int | None, threshold: float, exhaustive: bool, observer: Observer
+    core: Core,
+    queries: Sequence[bytes],
+    *,
+    top: int | None,
+    threshold: float,
+    exhaustive: bool,
+    where: Where,
+    observer: Observer,
 ) -> list[list[Hit]]:
-    """The documents most like each query, most similar first; see ``Index.nearest``."""
+    """Find the documents most like each query, most similar first; see ``Index.nearest``."""
     if not exhaustive:
-        return answers(core, queries, top, threshold)
+        return answers(core, queries, top, threshold, where=where)
     prepared = core.sketcher.prepare_query(Documents.from_bytes(queries))
-    work = partial(_scan, core=core, prepared=prepared, top=top, threshold=threshold, observer=observer)
-    return core.ask(work)
+    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where, "observer": observer}
+    return core.ask(partial(_scan, core=core, prepared=prepared, **how))
 
 
 def _scan(
@@ -47,9 +56,10 @@ def _scan(
     prepared: PreparedDocuments,
     top: int | None,
     threshold: float,
+    where: Where,
     observer: Observer,
 ) -> list[list[Hit]]:
-    """Hold every document of a transaction against each query. O(queries * bytes of text)."""
+    """Compare every document of a transaction that matches a filter with each query. O(queries * bytes of text)."""
     sketcher = core.sketcher
     count = len(prepared)
     asked = sketcher.sets(prepared.normal)
@@ -66,7 +76,8 @@ def _scan(
         return query[near], numbers[place[near]], similarity[near]
 
     observer.stage("scan", reading.state().documents, "documents")
-    blocks = (rows[first : first + step] for rows in reading.blocks() for first in range(0, len(rows), step))
+    chosen = (matching_rows(reading, rows, where) for rows in reading.blocks())
+    blocks = (rows[first : first + step] for rows in chosen for first in range(0, len(rows), step))
     sizes: list[int] = []
 
     def noted(rows: list[Row]) -> list[Row]:

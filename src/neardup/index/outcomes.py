@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from neardup.engine.fit import Hint
@@ -12,12 +12,22 @@ from neardup.shown import counted, megabytes
 from neardup.types import MOST_FAULTS, Fault
 
 
+def _without_no_columns(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if name != "columns" or value is not None}
+
+
 class _Plain:
     __slots__ = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        """Return the fields as plain JSON values; ``columns`` of a document only if it has any."""
+        return asdict(self, dict_factory=_without_no_columns)  # type: ignore[call-overload, no-any-return]
+
+    def __repr__(self) -> str:
+        """Show what matters: no field that is as by default. Of classes with ``repr=False``."""
+        shown = [each for each in fields(self) if each.repr]  # type: ignore[arg-type]
+        told = [f"{each.name}={value!r}" for each in shown if (value := getattr(self, each.name)) != each.default]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     def _repr_html_(self) -> str:
         from neardup.pages.notebook import view
@@ -44,23 +54,25 @@ class _Counts(_Plain):
     __slots__ = ()
 
     def __add__(self, other: Self) -> Self:
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        names = [each.name for each in fields(self)]  # type: ignore[arg-type]
         total = {name: getattr(self, name) + getattr(other, name) for name in names}
         return type(self)(**{**total, "faults": total["faults"][:MOST_FAULTS]})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit(_Plain):
     """A document of the index that is like the one asked about."""
 
     id: int | str
     similarity: float | None
     """Exact Jaccard similarity; None for a candidate that was not checked."""
-    bands: int
+    bands: int = field(repr=False)
     """Bands of the index in which the two agree."""
+    columns: dict[str, Any] | None = None
+    """The columns that are stored with the document; None if it has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ContainedHit(_Plain):
     """A document of the index that contains the one asked about, or is contained in it."""
 
@@ -69,6 +81,8 @@ class ContainedHit(_Plain):
     """Exact containment: the share of the shingles of the smaller one that the larger one has."""
     contained: str
     """Which is part of the other: ``query``, ``document`` or, of equally large sets, ``both``."""
+    columns: dict[str, Any] | None = None
+    """The columns that are stored with the document; None if it has none."""
 
 
 class Hits(list[Any]):
@@ -79,7 +93,8 @@ class Hits(list[Any]):
     def _repr_html_(self) -> str:
         from neardup.pages.notebook import Table, view
 
-        names = [field.name for field in fields(self[0])] if self else []
+        shown = [each.name for each in fields(self[0])] if self else []
+        names = [name for name in shown if name != "columns" or any(hit.columns for hit in self)]
         rows = [[str(each.id), *(getattr(each, name) for name in names[1:])] for each in self]
         return view(counted(len(self), "hit"), tables=[Table(names, rows)])
 
@@ -95,7 +110,7 @@ class Admission(_Plain):
     """If not, the document that is most like it; None where only its id was there already."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Added(_Counts):
     """What became of documents that were to be added."""
 
@@ -123,7 +138,7 @@ class Added(_Counts):
     """Columns or fields that were read, of inputs that have any."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Streamed(_Counts):
     """What became of the documents of a stream of which new ones were let through."""
 
@@ -157,16 +172,18 @@ class RemovedByAge(_Plain):
     """Those added before this time went: UTC, in ISO 8601."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stored(_Plain):
     """A document of the index."""
 
     id: int | str
     text: str
     """As it was added; the items of a set with spaces between them."""
+    columns: dict[str, Any] | None = None
+    """The columns that are stored with it; None if it has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ListedDocument(_Plain):
     """A document of a page."""
 
@@ -177,6 +194,8 @@ class ListedDocument(_Plain):
     """The first characters of its text; None where no texts were read."""
     added: str | None = None
     """When it was added: UTC, in ISO 8601; None where nobody knows, as a neardup before 0.2 added it."""
+    columns: dict[str, Any] | None = None
+    """The columns that are stored with it; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.cutting import distinct
 from neardup.engine import run as engine
-from neardup.engine.observe import Observer
+from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import FoundRows
+from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import ContainedHit
 from neardup.index.prepared import NUMBER, original_id
@@ -42,14 +43,23 @@ class _IndexSource(Source):
 
     paths = None
 
-    def __init__(self, reading: Reading, name: str, passed: list[I64] | None = None) -> None:
-        """``passed`` takes the numbers of the documents, block after block."""
+    def __init__(
+        self,
+        reading: Reading,
+        name: str,
+        passed: list[I64] | None = None,
+        where: Where = None,
+    ) -> None:
+        """Read the documents that match a filter. ``passed`` takes their numbers, block after block."""
         super().__init__(name, ReadOptions())
-        self._reading, self._passed = reading, passed
+        self._reading, self._passed, self._where = reading, passed, where
 
     def tasks(self) -> Iterator[Task]:
         position = 0
-        for rows in self._reading.blocks():
+        for block in self._reading.blocks():
+            rows = matching_rows(self._reading, block, self._where)
+            if not rows:
+                continue
             yield partial(self._batch, rows, position)
             if self._passed is not None:
                 self._passed.append(np.array([row[0] for row in rows], dtype=np.int64))
@@ -99,26 +109,34 @@ def find_pairs(
 
 
 def find_contained(
-    core: Core, reading: Reading, queries: Documents, *, top: int | None, threshold: float, observer: Observer
+    core: Core,
+    reading: Reading,
+    queries: Documents,
+    *,
+    top: int | None,
+    threshold: float,
+    where: Where,
+    observer: Observer | None,
 ) -> list[list[ContainedHit]]:
-    """For each query the documents of which one contains the threshold's share of the other, most first.
+    """Find for each query the documents of which one contains the threshold's share of the other, most first.
 
     O(all stored text). Memory: as of a run, half of what is free at most, then work goes to a temporary folder.
     """
     found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
     spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
     passed = [np.empty(0, dtype=np.int64)]
-    stored = _IndexSource(reading, core.name, passed)
+    stored = _IndexSource(reading, core.name, passed, where)
     options = ReadOptions(item=core.sketcher.is_item)
     reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
-    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer) as run:
+    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
         query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
     number = np.concatenate(passed)[place]
     named = names_of(reading.names(distinct(number).tolist()), reading.path)
     names = {number: (id, kind) for number, id, kind in named}
+    beside = read_columns(reading, named)
     columns = (query.tolist(), number.tolist(), similarity.tolist(), contained.tolist())
     for asked, at, share, side in zip(*columns, strict=True):
-        found[asked].append(ContainedHit(original_id(*names[at]), share, SIDES[side]))
+        found[asked].append(ContainedHit(original_id(*names[at]), share, SIDES[side], beside.get(at)))
     return found
 
 

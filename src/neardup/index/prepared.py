@@ -5,10 +5,11 @@ Nothing here reads or writes an index, so all of it can be done in threads befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ from neardup.errors import InputError
 from neardup.index.outcomes import Added
 from neardup.index.statements import Row, TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
+from neardup.inputs.json_columns import columns_json
 from neardup.inputs.names import ids_of
-from neardup.inputs.source import INT64
+from neardup.inputs.source import INT64, BadRecord
 from neardup.kernels import asking, stored
 from neardup.params import Spec
 from neardup.stages import bands as band_stage
@@ -30,9 +32,15 @@ from neardup.stages.characters import table_of
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, SLACK, U32, U64, Batch, Documents, PaddedSets
 
+if TYPE_CHECKING:
+    from neardup.inputs.reader import Reader
+
+NUMBER, EMPTY, SHORT, COLUMNS = 1, 2, 4, 8
+"""Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle; it has
+columns, and half of their hash is in the upper half of the kind."""
+COLUMN_BITS = COLUMNS | ((1 << 31) - 1) << 32
+"""The bits of a kind that tell of columns."""
 _SLACK = bytes(SLACK)
-NUMBER, EMPTY, SHORT = 1, 2, 4
-"""Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle."""
 _S32 = np.uint64(32)
 
 
@@ -51,11 +59,13 @@ class PreparedDocuments:
     ids: list[str]
     """As text; empty ones for queries."""
     kinds: I64
-    """int64[n]: flags NUMBER, EMPTY, SHORT."""
+    """int64[n]: flags NUMBER, EMPTY, SHORT, and COLUMNS with the hash of the columns."""
     text_prints: U64
     """uint64[n]: hashes of the texts as they were given; 0 for queries."""
     id_prints: U64
     """uint64[n]: hashes of the ids; 0 for queries."""
+    columns: list[str | None] | None = None
+    """The columns of each as JSON; None if none has any."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -68,16 +78,17 @@ class PreparedDocuments:
 
     def at(self, rows: I64 | slice) -> PreparedDocuments:
         """Some of the documents, rising; a slice shares the buffers."""
+        columns = self.columns
         if isinstance(rows, slice):
             documents, normal = (each.slice(rows.start, rows.stop) for each in (self.documents, self.normal))
-            ids = self.ids[rows]
+            ids, columns = self.ids[rows], columns and columns[rows]
         elif rows.size == len(self):
             return self
         else:
             picked = rows.tolist()
             documents = Documents.from_bytes([self.documents.blob(row) for row in picked])
             normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
-            ids = [self.ids[row] for row in picked]
+            ids, columns = [self.ids[row] for row in picked], columns and [columns[row] for row in picked]
         return PreparedDocuments(
             documents,
             normal,
@@ -87,6 +98,7 @@ class PreparedDocuments:
             self.kinds[rows],
             self.text_prints[rows],
             self.id_prints[rows],
+            columns,
         )
 
     def counted(self, status: list[str]) -> Added:
@@ -102,13 +114,14 @@ class PreparedDocuments:
             short=int(np.count_nonzero(kinds & SHORT)),
         )
 
-    def rows(self, first: int) -> Iterator[tuple[int, str, int, int, memoryview]]:
-        """The documents as they are stored, numbered from ``first``."""
+    def rows(self, first: int) -> Iterator[tuple[Any, ...]]:
+        """Return the documents as they are stored, numbered from ``first``; with columns only if any has them."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
         texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
-        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts, strict=True)
+        parts = numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts
+        return zip(*parts, strict=True) if self.columns is None else zip(*parts, self.columns, strict=True)
 
 
 class Sketcher:
@@ -131,28 +144,47 @@ class Sketcher:
         none = np.zeros(kinds.size, dtype=np.uint64)
         return PreparedDocuments(documents, normal, keys, none, [""] * kinds.size, kinds, none, none)
 
-    def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
-        """Documents that are to be stored; each id is a text or a number."""
+    def prepare(
+        self, documents: Documents, ids: Sequence[int | str], columns: Sequence[str | None] | None = None
+    ) -> PreparedDocuments:
+        """Prepare documents that are to be stored; each id is a text or a number, ``columns`` are JSON."""
         names = [name if isinstance(name, str) else str(name) for name in ids]
         id_prints = _prints(Documents.from_texts(names))
         normal, keys, kinds = self._sketched(documents)
         kinds |= np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
+        kept = None if columns is None or not any(columns) else list(columns)
+        if kept is not None:
+            kinds |= column_marks(kept)
         keys[-1] = id_prints >> _S32
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
-        return PreparedDocuments(documents, normal, keys, prints, names, kinds, text_prints, id_prints)
+        return PreparedDocuments(documents, normal, keys, prints, names, kinds, text_prints, id_prints, kept)
 
-    def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
-        """Documents as a user gives them: as many ids as texts, or one of both; else InputError."""
+    def from_given(self, ids: Any, texts: Any, columns: Any = None) -> PreparedDocuments:
+        """Prepare documents as a user gives them: as many ids and columns as texts, or one of each; else InputError."""
         if isinstance(ids, (str, int, np.integer)):
-            ids, texts = [ids], [texts]
+            ids, texts, columns = [ids], [texts], None if columns is None else [columns]
         elif isinstance(texts, str):
             raise InputError("several ids and one text were given. Give as many texts as ids.")
         names = [checked_id(value) for value in as_iterable(ids, "ids")]
         documents = Documents.from_bytes(self.blobs(texts))
         if len(names) != len(documents):
             raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
-        return self.prepare(documents, names)
+        if columns is None:
+            return self.prepare(documents, names)
+        objects = list(as_iterable(columns, "columns"))
+        if len(objects) != len(names):
+            raise InputError(f"{len(names)} ids and {len(objects)} columns were given. Give a dict, or None, for each.")
+        return self.prepare(documents, names, list(map(checked_columns, names, objects)))
+
+    def asked(self, texts: Any) -> tuple[bool, list[bytes]]:
+        """Return whether a single text or set is asked about, and the bytes of each one asked about."""
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        is_one = isinstance(texts, str)
+        if not is_one and self.is_item:
+            is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
+        return is_one, self.blobs([texts] if is_one else texts)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Return normalised documents, their band keys with a spare row, and marks for EMPTY and SHORT documents."""
@@ -264,10 +296,31 @@ def id_text(value: Any) -> str:
     raise InputError(f"the id {value!r} is of type {type(value).__name__}. Give a string or a whole number.")
 
 
+def id_texts(ids: Any) -> list[str]:
+    """Return one id, or several, as texts. Raises InputError as ``id_text``."""
+    is_one = isinstance(ids, (str, int, np.integer))
+    return [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
+
+
 def checked_id(value: Any) -> int | str:
     """An id as the index gives it back; InputError: it is none."""
     name = id_text(value)
     return name if isinstance(value, str) or int(value) not in INT64 else int(value)
+
+
+def checked_columns(id: int | str, columns: Any) -> str | None:
+    """Return the columns of a document as JSON, None if it has none. Raises InputError, which names the document."""
+    try:
+        return None if columns is None else columns_json(columns)
+    except BadRecord as exc:
+        raise InputError(f"document {id!r}: {exc}. {exc.cure}") from exc
+
+
+def column_marks(columns: Sequence[str | None]) -> I64:
+    """int64[n]: the bits of the kind that tell of the columns of each document; 0 for one without columns."""
+    marks: I64 = (_prints(Documents.from_texts([text or "" for text in columns])) >> np.uint64(33)).astype(np.int64)
+    has_columns = np.array([text is not None for text in columns], dtype=np.bool_)
+    return np.where(has_columns, marks << 32 | COLUMNS, 0)
 
 
 def original_id(id: str, kind: int) -> int | str:
@@ -327,12 +380,27 @@ def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
 
 
 def of_batches(
-    sketcher: Sketcher, tasks: Iterator[Callable[[], Batch]], threads: int
-) -> Iterator[tuple[Batch, PreparedDocuments]]:
-    """Batches of a reader with what is stored of them, in order; made in threads."""
+    sketcher: Sketcher, reader: Reader, threads: int, *, hashed: bool = False
+) -> Generator[tuple[Batch, PreparedDocuments]]:
+    """Yield batches of a reader with what is stored of them, in order; made in threads.
+
+    With ``hashed``, documents without ids get those of ``ids_of``. InputError if columns were asked for and a source
+    has none.
+    """
 
     def work(task: Callable[[], Batch]) -> tuple[Batch, PreparedDocuments]:
         batch = task()
-        return batch, sketcher.prepare(batch.documents, ids_of(batch))
+        check_columns_read(batch, reader)
+        return batch, sketcher.prepare(batch.documents, ids_of(batch, hashed=hashed), batch.columns)
 
-    yield from in_order(work, tasks, threads=threads, ahead=threads + 2)
+    with closing(reader.tasks(threads)) as tasks:
+        yield from in_order(work, tasks, threads=threads, ahead=threads + 2)
+
+
+def check_columns_read(batch: Batch, reader: Reader) -> None:
+    """Raise InputError if columns were asked for and a source has texts, but no columns that can be stored."""
+    if reader.options.column and batch.columns is None and len(batch.documents):
+        raise InputError(
+            f"{batch.source}: columns are read from JSON Lines, CSV, TSV, Parquet, Arrow and frames. Leave --column "
+            "(column=) out, or convert the file."
+        )

@@ -2,7 +2,7 @@
 
     meta      what the index is: format version, spec, who made it
     state     one row: generation, documents, empty ones, the next number, and a checksum
-    doc       number, id, kind, checksum, text
+    doc       number, id, kind, checksum, columns as JSON or NULL (since format 3), text
     tail      keys of documents that no segment covers yet, a row a batch
     segment   files of postings: first document, documents covered, name
     removed   numbers of documents that are no more and whose postings a segment or the tail still has
@@ -30,11 +30,11 @@ from neardup.errors import FormatError
 from neardup.inputs.source import BATCH_BYTES
 from neardup.types import I64
 
-FORMAT = 2
-"""Of an index that is written. One of format 1 is read as it is, and becomes one of format 2 when it is opened for
-writing: an older neardup would add documents to it without their time."""
-FORMATS = (1, FORMAT)
-"""That are read."""
+FORMAT = 3
+"""The format of an index that is written. One of format 1 or 2 is read as it is, and becomes one of format 3 when it is
+opened for writing: an older neardup would add documents without their time, or lose columns when it merges."""
+FORMATS = (1, 2, FORMAT)
+"""The formats that are read."""
 APPLICATION = 0x6E647570
 """SQLite's application id of an index: "ndup"."""
 _NAME = re.compile(r"[0-9a-f-]+\.bands")
@@ -53,7 +53,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL, documents INTEGER NOT NULL,
                     empty INTEGER NOT NULL, next INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE doc (number INTEGER PRIMARY KEY, id TEXT NOT NULL, kind INTEGER NOT NULL, sum INTEGER NOT NULL,
-                  text BLOB NOT NULL);
+                  columns TEXT, text BLOB NOT NULL);
 CREATE TABLE tail (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, keys BLOB NOT NULL, prints BLOB NOT NULL,
                    empty BLOB NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE segment (first INTEGER PRIMARY KEY, span INTEGER NOT NULL, name TEXT NOT NULL);
@@ -213,6 +213,16 @@ class Reading:
         """The documents of these numbers that are there, in order of their numbers."""
         return self._many("SELECT number, id, kind, sum, text FROM doc WHERE number IN", numbers)
 
+    def columns(self, mark: int, numbers: Sequence[int] | None) -> list[tuple[int, str, int, Any]]:
+        """Return number, id, kind and columns of those documents that have columns or a kind with a mark that says so.
+
+        Of all documents if ``numbers`` is None.
+        """
+        if self.format() < 3:
+            return []
+        query = f"SELECT number, id, kind, columns FROM doc WHERE (columns IS NOT NULL OR kind & {mark})"
+        return self._execute(query).fetchall() if numbers is None else self._many(f"{query} AND number IN", numbers)
+
     def row_blocks(self, numbers: Sequence[int]) -> Iterator[list[Row]]:
         """The same, some hundred documents at a time."""
         for start in range(0, len(numbers), _MANY):
@@ -324,8 +334,12 @@ class Reading:
 class Writing(Reading):
     """What can be changed inside one transaction."""
 
-    def insert(self, rows: Iterable[tuple[int, str, int, int, Any]]) -> None:
-        self.connection.executemany("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
+    def insert(self, rows: Iterable[tuple[Any, ...]], *, with_columns: bool) -> None:
+        """Store documents: number, id, kind, checksum, text and, ``with_columns``, their columns."""
+        more, mark = (", columns", ", ?") if with_columns else ("", "")
+        self.connection.executemany(
+            f"INSERT INTO doc (number, id, kind, sum, text{more}) VALUES (?, ?, ?, ?, ?{mark})", rows
+        )
 
     def insert_added(self, first: int, seconds: int) -> None:
         """Say when the documents from number ``first`` on were added."""
@@ -339,9 +353,11 @@ class Writing(Reading):
         self._execute("DELETE FROM added WHERE first >= ? AND first < ?", reach)
 
     def migrate(self) -> None:
-        """Make a database of an earlier format one of this: no time is known of the documents that are there."""
+        """Make a database of an earlier format one of this. Its documents have no columns, and of 1 no known time."""
         if self.format() < 2:
             self._execute(_ADDED)
+        if self.format() < FORMAT:
+            self._execute("ALTER TABLE doc ADD COLUMN columns TEXT")
             self._execute(f"PRAGMA user_version = {FORMAT}")
 
     def insert_tail(self, row: TailRow) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from neardup import logs, params, tuning
 from neardup.calls import hinted_methods
 from neardup.engine.observe import Observer, Silent
-from neardup.errors import InputError, SpecMismatch
+from neardup.errors import InputError
 from neardup.index import browsing, changes, folders, retention
 from neardup.index.ages import parse_age
 from neardup.index.answers import answers, find_ids
@@ -26,7 +26,8 @@ from neardup.index.backup import backed_up
 from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
-from neardup.index.core import Core
+from neardup.index.columns import Where
+from neardup.index.core import Core, check_same
 from neardup.index.database import Database
 from neardup.index.nearest import ANY, nearest
 from neardup.index.outcomes import (
@@ -44,14 +45,12 @@ from neardup.index.outcomes import (
     Verified,
 )
 from neardup.index.pairs import find_contained, find_pairs
-from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
-from neardup.index.statements import Reading, Row
+from neardup.index.prepared import PreparedDocuments, id_text, id_texts, of_batches, original_id
 from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.upkeep import Upkeep
-from neardup.index.views import View, documents_of, names_of
-from neardup.inputs.items import COLLECTIONS
-from neardup.inputs.reader import open_inputs
-from neardup.inputs.source import ReadOptions
+from neardup.index.views import documents_of, names_of
+from neardup.inputs.json_columns import checked_where
+from neardup.inputs.reader import open_inputs, read_options
 from neardup.params import (
     Bands,
     InputOptions,
@@ -89,7 +88,7 @@ class Index:
     >>> index.add(["a", "b"], ["the quick brown fox jumps", "something else entirely"]).added
     2
     >>> index.query("the quick brown fox jumped")
-    [Hit(id='a', similarity=0.6, bands=9)]
+    [Hit(id='a', similarity=0.6)]
     """
 
     def __init__(self, core: Core | None = None, **_: Any) -> None:
@@ -173,6 +172,7 @@ class Index:
         seed: int = params.DEFAULT_SEED,
         text: str | Sequence[str] | None = None,
         id: str | None = None,
+        column: str | Sequence[str] | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
         boilerplate: str = "keep",
@@ -192,6 +192,7 @@ class Index:
             inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad`` and
                 ``input_format`` too.
             preset, threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
+            column: names of the columns, or fields, that are stored beside each text, as of ``add``.
             on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
             threads: how many; all processors when None.
             observer: told about progress.
@@ -202,7 +203,7 @@ class Index:
             OutputError: the folder is there already, or cannot be written.
         """
         given = locals()
-        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
+        params.check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
         spec = tuning.make_spec(SearchOptions.of(given))
         reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
         added = build_folder(
@@ -267,37 +268,8 @@ class Index:
         return f"<neardup.Index {where}: threshold {self.spec.threshold}, {self.spec.shingle}>"
 
     def info(self) -> IndexInfo:
-        """What the index is and holds."""
-        spec, recall = self.spec, self.spec.recall
-        assert recall is not None  # an index finds candidates by the shingles that it checks by
-
-        def tell(reading: Reading, view: View) -> IndexInfo:
-            state = reading.state()
-            sizes = folders.sizes(self.path) if self.path is not None else {}
-            return IndexInfo(
-                path=None if self.path is None else str(self.path),
-                documents=state.documents,
-                empty=state.empty,
-                threshold=spec.threshold,
-                recall=recall,
-                bands=str(spec.bands),
-                shingle=str(spec.shingle),
-                normalize=str(spec.normalize),
-                spec=spec.as_dict(),
-                spec_id=spec.id,
-                format=reading.format(),
-                created_by=self._core.created_by,
-                generation=state.generation,
-                segments=len(view.segments),
-                segment_documents=view.covered,
-                removed=reading.removed().size,
-                bytes=sizes,
-                total_bytes=sum(sizes.values()),
-                healed=self._core.repaired,
-                trouble=self._upkeep.trouble,
-            )
-
-        return self._core.ask(tell)
+        """Tell what the index is and holds."""
+        return browsing.info(self._core, self._upkeep.trouble)
 
     def statistics(self) -> IndexStatistics:
         """What the index holds in numbers: distinct texts, copies, documents that share a band, files of postings.
@@ -316,7 +288,13 @@ class Index:
 
     @overload
     def query(
-        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...
+        self,
+        texts: str,
+        *,
+        top: int | None = ...,
+        threshold: float | None = ...,
+        exact: bool = ...,
+        where: Where = ...,
     ) -> list[Hit]: ...
     @overload
     def query(
@@ -326,6 +304,7 @@ class Index:
         top: int | None = ...,
         threshold: float | None = ...,
         measure: Literal["containment"],
+        where: Where = ...,
         observer: Observer | None = ...,
         progress: bool = ...,
     ) -> list[ContainedHit]: ...
@@ -338,6 +317,7 @@ class Index:
         threshold: float | None = ...,
         exact: bool = ...,
         measure: str = ...,
+        where: Where = ...,
         observer: Observer | None = ...,
         progress: bool = ...,
     ) -> Any: ...
@@ -350,10 +330,11 @@ class Index:
         threshold: float | None = None,
         exact: bool = True,
         measure: str = params.DEFAULT_MEASURE,
+        where: Where = None,
         observer: Observer | None = None,
         progress: bool = False,
     ) -> Any:
-        """Documents that are like a text, or like each of several.
+        """Find the documents that are like a text, or like each of several.
 
         Args:
             texts: a text, or a list of texts. Where the index holds sets: a set, or a list of sets; there a list of
@@ -363,6 +344,9 @@ class Index:
             exact: verify; False: only look up which documents share a band, without similarities.
             measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
                 not find those, so all stored texts are read, once for all queries together: ask with many at a time.
+            where: only documents that have all these columns, such as ``{"tenant": "a"}``. Values are strings, numbers,
+                booleans and None; as in JSON, 1 equals 1.0 and does not equal True. A column that a document does not
+                have equals nothing.
             observer: told about the progress of that reading; what it raises ends it.
             progress: show a bar, as ``find`` does.
 
@@ -374,24 +358,23 @@ class Index:
             InputError: an argument is out of range, or a text is none.
         """
         is_containment = params.check_choice(measure, params.MEASURES, "measure") == params.CONTAINMENT
-        least = self._threshold(threshold, is_containment=is_containment)
+        least, wanted = self._threshold(threshold, is_containment=is_containment), checked_where(where)
         check_top(top)
         if not exact and threshold is not None:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
             raise InputError("containment is always exact. Leave exact=False out.")
-        is_one, asked = self._asked(texts)
+        is_one, asked = self._core.sketcher.asked(texts)
         found: list[Any]
         if is_containment:
             with self._core.database.reading() as reading:
-                watching = observer or Silent()
-                block = Documents.from_bytes(asked)
-                found = find_contained(self._core, reading, block, top=top, threshold=least, observer=watching)
+                how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
+                found = find_contained(self._core, reading, Documents.from_bytes(asked), **how)
         else:
-            found = answers(self._core, asked, top, least if exact else None)
+            found = answers(self._core, asked, top, least if exact else None, where=wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
-    def seen(self, texts: Any, *, threshold: float | None = None) -> Any:
+    def seen(self, texts: Any, *, threshold: float | None = None, where: Where = None) -> Any:
         """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
 
         If thousands of documents are like it, this is much faster than ``query``, because it stops at the first match.
@@ -402,11 +385,12 @@ class Index:
         >>> index.add("a", "the quick brown fox jumps").added
         1
         >>> index.seen(["the quick brown fox jumped", "something else entirely"])
-        [Hit(id='a', similarity=0.6, bands=9), None]
+        [Hit(id='a', similarity=0.6), None]
         """
-        least = self._threshold(threshold)
-        is_one, asked = self._asked(texts)
-        matches = [hits[0] if hits else None for hits in answers(self._core, asked, 1, least, is_first=True)]
+        least, wanted = self._threshold(threshold), checked_where(where)
+        is_one, asked = self._core.sketcher.asked(texts)
+        found = answers(self._core, asked, 1, least, is_first=True, where=wanted)
+        matches = [hits[0] if hits else None for hits in found]
         return matches[0] if is_one else matches
 
     @watched
@@ -417,6 +401,7 @@ class Index:
         top: int | None = DEFAULT_TOP,
         threshold: float = 0.0,
         exhaustive: bool = False,
+        where: Where = None,
         observer: Observer | None = None,
         progress: bool = False,
     ) -> Any:
@@ -430,7 +415,8 @@ class Index:
             texts: as of ``query``.
             top: most hits for each; None: all that share a shingle.
             threshold: least similarity, 0 to 1.
-            exhaustive: hold the texts against every document, in O(all stored text) for each.
+            exhaustive: compare the texts with every document, in O(all stored text) for each.
+            where: only documents that have all these columns, as for ``query``.
             observer: told about the progress of that; what it raises ends it.
             progress: show a bar, as ``find`` does.
 
@@ -449,19 +435,10 @@ class Index:
         """
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
-        is_one, asked = self._asked(texts)
-        watching = observer or Silent()
-        found = nearest(self._core, asked, top=top, threshold=least, exhaustive=exhaustive, observer=watching)
+        how: dict[str, Any] = {"top": top, "exhaustive": exhaustive, "where": checked_where(where)}
+        is_one, asked = self._core.sketcher.asked(texts)
+        found = nearest(self._core, asked, threshold=least, **how, observer=observer or Silent())
         return Hits(found[0]) if is_one else list(map(Hits, found))
-
-    def _asked(self, texts: Any) -> tuple[bool, list[bytes]]:
-        """Return whether a single text or set is asked about, and the bytes of each one asked about."""
-        if isinstance(texts, Iterator):
-            texts = list(texts)
-        is_one = isinstance(texts, str)
-        if not is_one and self._core.sketcher.is_item:
-            is_one = not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
-        return is_one, self._core.sketcher.blobs([texts] if is_one else texts)
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
@@ -469,26 +446,22 @@ class Index:
 
     def get_many(self, ids: Any) -> list[Stored | None]:
         """The documents of several ids, or None for each that is not there, as of one moment."""
-        names = [id_text(id) for id in as_iterable(ids, "ids")]
-
-        def work(reading: Reading, view: View) -> list[Stored | None]:
-            there = find_ids(reading, view, self._core.id_row, names)
-            found: dict[str, Stored] = {}
-            for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
-                documents_of(rows, reading.path)
-                for _, id, kind, _, blob in rows:
-                    found[id] = Stored(original_id(id, kind), self._core.sketcher.text(blob))
-            return [found.get(name) for name in names]
-
-        return self._core.ask(work)
+        return browsing.get_many(self._core, id_texts(ids))
 
     def page(
-        self, after: int | None = None, *, size: int = 50, prefix: str = "", newest: bool = False, opening: int = 200
+        self,
+        after: int | None = None,
+        *,
+        size: int = 50,
+        prefix: str = "",
+        newest: bool = False,
+        opening: int = 200,
+        where: Where = None,
     ) -> IndexPage:
-        """Some documents in order of addition, for looking through an index; each page is bounded in time and memory.
+        """List some documents in order of addition, to look through an index; a page is bounded in time and memory.
 
         A page may have fewer documents than ``size``, and even none, and not be the last: it looks through 50,000
-        documents at most for ids with the prefix, and reads some megabytes of text at most.
+        documents at most for ids with the prefix and for columns, and reads some megabytes of text at most.
 
         Args:
             after: ``next`` of the page before; None for the first page.
@@ -496,6 +469,7 @@ class Index:
             prefix: only documents whose id begins with this.
             newest: the documents added last come first.
             opening: characters of each text that are given, with the length of the whole; 0 reads no texts.
+            where: only documents that have all these columns, as for ``query``.
 
         Raises:
             InputError: an argument is out of range.
@@ -506,14 +480,8 @@ class Index:
         >>> [(document.id, document.opening) for document in index.page(opening=9).documents]
         [('a', 'the first'), ('b', 'the secon')]
         """
-        for name, value, least, most in (("size", size, 1, 1000), ("opening", opening, 0, None)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
-                reach = f"from {least} to {most}" if most else f"of at least {least}"
-                raise InputError(f"{name} is {value!r}. Give a whole number {reach}.")
-        if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
-            raise InputError(f"after is {after!r}. Give what the page before says as next, or nothing.")
-        name = id_text(prefix)
-        return browsing.page(self._core, after, size=size, prefix=name, newest=newest, opening=opening)
+        how: dict[str, Any] = {"size": size, "prefix": id_text(prefix), "newest": newest, "opening": opening}
+        return browsing.page(self._core, after, where=checked_where(where), **how)
 
     @watched
     def find(
@@ -542,8 +510,8 @@ class Index:
         listing = ListOptions(with_text, sort, top)
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._core.database.reading() as reading:
-            watching = observer or Silent()
-            return find_pairs(self._core, reading, self, listing, link=link, options=options, observer=watching)
+            how: dict[str, Any] = {"link": link, "options": options, "observer": observer or Silent()}
+            return find_pairs(self._core, reading, self, listing, **how)
 
     def pairs(self, **options: Any) -> Any:
         """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
@@ -560,10 +528,12 @@ class Index:
         self,
         documents: Any,
         texts: Any = None,
+        columns: Any = None,
         *,
         on_duplicate: str = "error",
         text: str | Sequence[str] | None = None,
         id: str | None = None,
+        column: str | Sequence[str] | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
         boilerplate: str = "keep",
@@ -577,12 +547,20 @@ class Index:
         Called in two ways: ``add(ids, texts)`` adds documents that are at hand, in one transaction; ``add(inputs)``
         reads files, frames and so on, and adds them in one transaction for every some thousand documents.
 
+        Values in memory without ids, such as a list of texts, get hashes of their texts as ids. So the same text has
+        the same id, and is skipped if it is there already, unless ``on_duplicate`` is ``replace``.
+
         Args:
             documents: with ``texts``, their ids, as many, or one id. Without, inputs as of ``find``: a path, a frame,
                 a record or a list of them, pairs (id, text) and so on. A whole number outside 64 bits becomes text.
-            texts: a text for each id, or one; None where ``documents`` are inputs.
+            texts: a text for each id, or one; None if ``documents`` are inputs.
+            columns: what is stored beside each text and comes back with hits: a dict of JSON values for each id, or
+                None; of one id, one dict. At most 16 KiB a document.
             text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
-            on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
+            column: names of the columns, or fields, of inputs that are stored beside each text, named as several of
+                ``text`` are.
+            on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``,
+                with its columns.
             observer: told about progress.
             progress: show a bar, as ``find`` does.
 
@@ -593,22 +571,26 @@ class Index:
         given = locals()
         self._need_writing(on_duplicate)
         if texts is not None:
-            reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
+            reading = {"text": text, "id": id, "column": column, "glob": glob, "input_format": input_format}
             for name, value in reading.items():
                 if value is not None:
                     raise InputError(
                         f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
                     )
-            prepared = self._core.sketcher.from_given(documents, texts)
+            prepared = self._core.sketcher.from_given(documents, texts, columns)
             return prepared.counted(self._store(prepared, on_duplicate, strict=True))
-        reader = open_inputs(documents, InputOptions.of(given), item=self._core.sketcher.is_item)
+        if columns is not None:
+            raise InputError("columns are for ids and texts, and inputs were given. Name columns of them with column=.")
+        reader = open_inputs(documents, InputOptions.of(given), item=self._core.sketcher.is_item, positions=False)
+        is_hashed = reader.value is not None
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added()
-        with closing(reader.tasks(self._core.threads)) as tasks:
-            for batch, prepared in of_batches(self._core.sketcher, tasks, self._core.threads):
+        with closing(of_batches(self._core.sketcher, reader, self._core.threads, hashed=is_hashed)) as batches:
+            for batch, prepared in batches:
                 logs.skipped(batch.faults)
-                status = self._store(prepared, on_duplicate, strict=True)
+                known = "skip" if is_hashed and batch.ids is None and on_duplicate == "error" else on_duplicate
+                status = self._store(prepared, known, strict=True)
                 total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
                 watching.advance(batch.consumed)
         return total + Added(columns=reader.columns, passed_over=reader.passed_over)
@@ -631,14 +613,16 @@ class Index:
 
         return IndexBatch(self._core.sketcher, store)
 
-    def add_each(self, ids: Iterable[int | str], texts: Iterable[Any], *, on_duplicate: str = "error") -> list[str]:
-        """As ``add`` of ids and texts, with a status for each document in place of an error.
+    def add_each(
+        self, ids: Iterable[int | str], texts: Iterable[Any], columns: Any = None, *, on_duplicate: str = "error"
+    ) -> list[str]:
+        """Add documents as ``add`` of ids and texts, with a status for each in place of an error.
 
         Returns:
             ``added``, ``replaced``, ``skipped``, or ``duplicate``: its id is there and ``on_duplicate`` is ``error``.
         """
         self._need_writing(on_duplicate)
-        return self._store(self._core.sketcher.from_given(ids, texts), on_duplicate, strict=False)
+        return self._store(self._core.sketcher.from_given(ids, texts, columns), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
         if len(prepared) == 0:
@@ -647,23 +631,23 @@ class Index:
         self._upkeep.note_change()
         return status
 
-    def remove(self, ids: Any, *, missing: str = "error") -> int:
-        """Remove documents, in one transaction; returns how many.
+    def remove(self, ids: Any = None, *, where: Where = None, missing: str = "error") -> int:
+        """Remove documents, in one transaction, and return how many.
 
         Args:
-            ids: one, or several.
+            ids: one, or several; None with ``where``: all that match it.
+            where: only documents that have all these columns, as for ``query``. To others their ids are not there.
             missing: what an id does that is not there: ``error``, or ``skip``.
 
         Raises:
             InputError: an id is not there; nothing is removed.
         """
-        _check_choice(missing, params.ON_MISSING, "missing")
+        params.check_choice(missing, params.ON_MISSING, "missing")
         self._need_writing()
-        is_one = isinstance(ids, (str, int, np.integer))
-        names = [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
-        if not names:
-            return 0
-        removed = changes.remove(self._core, names, missing)
+        wanted = checked_where(where)
+        if ids is None and wanted is None:
+            raise InputError("neither ids nor where is given. Say which documents are to be removed.")
+        removed = changes.remove(self._core, None if ids is None else id_texts(ids), wanted, missing)
         self._upkeep.note_change()
         return removed
 
@@ -696,11 +680,21 @@ class Index:
 
     @overload
     def add_if_new(
-        self, ids: int | str, texts: Any, *, threshold: float | None = ..., on_duplicate: str = ...
+        self, ids: int | str, texts: Any, columns: Any = ..., *, threshold: float | None = ..., on_duplicate: str = ...
     ) -> Admission: ...
     @overload
-    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = ..., on_duplicate: str = ...) -> Any: ...
-    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = None, on_duplicate: str = "error") -> Any:
+    def add_if_new(
+        self, ids: Any, texts: Any, columns: Any = ..., *, threshold: float | None = ..., on_duplicate: str = ...
+    ) -> Any: ...
+    def add_if_new(
+        self,
+        ids: Any,
+        texts: Any,
+        columns: Any = None,
+        *,
+        threshold: float | None = None,
+        on_duplicate: str = "error",
+    ) -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
         Each document is checked and added in one step, in order, so those of one call are compared with each other too.
@@ -708,7 +702,7 @@ class Index:
         in the index is that of ``seen``. Empty documents are always new.
 
         Args:
-            ids, texts: of the documents, as many of both; or of one.
+            ids, texts, columns: of the documents, as many of each, or of one; ``columns`` as for ``add``.
             threshold: similarity from which a document is not new; the index's when None, and no less than that.
             on_duplicate: what a new document does whose id is there: ``error``, ``skip`` or ``replace``.
 
@@ -721,7 +715,8 @@ class Index:
         self._need_writing(on_duplicate)
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
-        admissions = changes.admit(self._core, self._core.sketcher.from_given(ids, texts), least, on_duplicate)
+        prepared = self._core.sketcher.from_given(ids, texts, columns)
+        admissions = changes.admit(self._core, prepared, least, on_duplicate)
         self._upkeep.note_change()
         return admissions[0] if is_one else admissions
 
@@ -734,6 +729,7 @@ class Index:
         threshold: float | None = None,
         text: str | Sequence[str] | None = None,
         id: str | None = None,
+        column: str | Sequence[str] | None = None,
         on_bad: str = "fail",
         input_format: str | None = None,
         on_duplicate: str = "error",
@@ -760,7 +756,8 @@ class Index:
             removed: a .jsonl or .csv file that a row is added to for each document that is not passed on: id, match,
                 similarity.
             threshold, on_duplicate: see ``add_if_new``.
-            text, id: fields of the text and of the id. Documents without an id get a hash of their text as theirs.
+            text, id, column: fields of the text, of the id, and of what is stored beside the text. Documents without an
+                id get a hash of their text as theirs.
             on_bad: what a record does that cannot be used: ``fail``, or ``skip``.
             input_format: ``jsonl`` or ``lines``. When None, as the name of a file tells; without a name ``jsonl``, or
                 ``lines`` where the index holds sets.
@@ -782,17 +779,14 @@ class Index:
         >>> output.getvalue()
         b'one line of a log\\nand another one\\n'
         """
-        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
-        _check_choice(on_bad, params.ON_BAD, "on_bad")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         self._threshold(threshold)
-        columns = text if text is None or isinstance(text, str) else tuple(text)
         with DedupStream(
             self,
             as_sources(inputs),
             os.fspath(output) if isinstance(output, os.PathLike) else output,
             removed=None if removed is None else os.fspath(removed),
-            reading=ReadOptions(columns, id, on_bad=on_bad, item=self._core.sketcher.is_item),
+            reading=read_options(InputOptions(text, id, column, on_bad=on_bad), item=self._core.sketcher.is_item),
             input_format=input_format,
             threshold=threshold,
             on_duplicate=on_duplicate,
@@ -815,11 +809,12 @@ class Index:
                 return self.merge(opened, on_duplicate=on_duplicate)
         if other._core is self._core:
             raise InputError("an index cannot be merged with itself. Name another one.")
-        _check_same(self.spec, other.spec, other._core.name)
+        check_same(self.spec, other.spec, other._core.name)
         total = Added()
-        for rows in other._blocks():
+        for rows, columns in browsing.blocks(other._core):
             documents, _, _ = documents_of(rows, other._core.name)
-            prepared = self._core.sketcher.prepare(documents, [original_id(row[1], row[2]) for row in rows])
+            ids = [original_id(row[1], row[2]) for row in rows]
+            prepared = self._core.sketcher.prepare(documents, ids, [columns.get(row[0]) for row in rows])
             total += prepared.counted(self._store(prepared, on_duplicate, strict=True))
         return total
 
@@ -876,15 +871,6 @@ class Index:
 
     # parts
 
-    def _blocks(self) -> Iterator[list[Row]]:
-        """All documents, as of one moment. In memory they are listed first: nothing is locked while they are used."""
-        with self._core.database.reading() as reading:
-            if self.path is not None:
-                yield from reading.blocks()
-                return
-            held = list(reading.blocks())
-        yield from held
-
     def _threshold(self, threshold: float | None, *, is_containment: bool = False) -> float:
         if threshold is None:
             return self.spec.threshold
@@ -897,22 +883,7 @@ class Index:
         return value
 
     def _need_writing(self, on_duplicate: str = "error") -> None:
-        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
+        params.check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
         self._core.database.need_open()
         if self.read_only:
             raise InputError(f"{self._core.name} is open for reading only. Open it without read_only to change it.")
-
-
-def _check_choice(value: str, known: tuple[str, ...], name: str) -> None:
-    if value not in known:
-        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.")
-
-
-def _check_same(mine: Spec, theirs: Spec, other: str) -> None:
-    """Raise SpecMismatch, which says what differs, unless two indexes have one spec."""
-    ours, others = mine.as_dict(), theirs.as_dict()
-    differing = [name for name in ours if name != "id" and ours[name] != others.get(name)]
-    if not differing and len(ours) == len(others):
-        return
-    told = ", ".join(f"{name} ({ours[name]} here and {others.get(name)} there)" for name in differing)
-    raise SpecMismatch(f"{other} differs in {told}. Build one of the two again with the other's options.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Columns:
     """Arrow int64, large_string or large_binary without nulls, or None."""
     spans: I64 | None = None
     """int64[n, 2]: where each record begins and ends in the file, where it can be read again."""
+    more: list[str | None] | None = None
+    """Further columns of each row as JSON, or None."""
 
     def keep(self, mask: Mask) -> None:
         """Leave out the rows where ``mask`` is False."""
@@ -44,6 +47,8 @@ class Columns:
             self.ids = self.ids.filter(chosen)
         if self.spans is not None:
             self.spans = self.spans[mask]
+        if self.more is not None:
+            self.more = list(compress(self.more, mask))
 
 
 def make_batch(
@@ -77,7 +82,8 @@ def make_batch(
         documents = split_documents(documents)
     faults.first.sort(key=lambda fault: fault.row)
     places = places_in(origin, columns.spans)
-    return faults.batch(documents, columns.rows, ids, blank=blank, consumed=consumed, places=places)
+    facts = {"columns": columns.more, "places": places}
+    return faults.batch(documents, columns.rows, ids, blank=blank, consumed=consumed, **facts)
 
 
 def places_in(origin: Origin | None, spans: I64 | None) -> Places | None:

@@ -161,6 +161,15 @@ def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str
     )
 
 
+def choose_more(names: Sequence[str], asked: str | Sequence[str], source: str) -> tuple[str, ...]:
+    """Choose the further columns that are stored. Raises InputError if one is not there."""
+    chosen = asked_columns(asked, names) if asked else ()
+    for name in chosen:
+        if name not in names:
+            raise unknown_column(name, names, source, option="column")
+    return tuple(dict.fromkeys(chosen))
+
+
 def column_place(names: Sequence[str], name: str, source: str) -> int:
     """Where the column ``name``, which is there, is; InputError when it is there twice."""
     if names.count(name) > 1:

@@ -426,8 +426,14 @@ def _among(values: U64, rising: U64) -> Mask:
     return found
 
 
-def ids_of(batch: Batch) -> list[int | str]:
-    """The ids of a batch one by one: its own, or ``source:row``."""
+def ids_of(batch: Batch, *, hashed: bool = False) -> list[int | str]:
+    """Return the ids of a batch one by one: its own, or ``source:row``; with ``hashed``, hashes of the texts instead.
+
+    A row means another text next time. The same text always has the same hash.
+    """
+    if batch.ids is None and hashed:
+        blobs = map(batch.documents.blob, range(len(batch.documents)))
+        return [hashlib.blake2b(blob, digest_size=12).hexdigest() for blob in blobs]
     if batch.ids is None:
         return [f"{batch.source}:{row}" for row in batch.rows.tolist()]
     ids: list[int | str] = batch.ids.to_pylist()

@@ -30,7 +30,7 @@ class PythonSource(Source):
     paths = None
 
     def __init__(self, values: Iterable[Any] | Mapping[Any, Any], options: ReadOptions, name: str = "input") -> None:
-        for option, asked in (("text", options.text), ("id", options.id)):
+        for option, asked in (("text", options.text), ("id", options.id), ("column", options.column or None)):
             if asked is not None:
                 raise InputError(
                     f"{option} is {asked!r}, and a {type(values).__name__} of documents has no columns. "
@@ -72,7 +72,8 @@ class PythonSource(Source):
             else:
                 rows.append(i + 1)
         documents = Documents.from_bytes(blobs)
-        return faults.batch(documents, np.array(rows, dtype=np.int64), _id_array(ids), consumed=documents.nbytes)
+        named = _id_array(ids) if paired or self._options.positions else None
+        return faults.batch(documents, np.array(rows, dtype=np.int64), named, consumed=documents.nbytes)
 
 
 def _parts(values: Iterable[Any], block: int | None, paired: bool) -> Iterator[list[Any]]:

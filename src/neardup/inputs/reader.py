@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from neardup.inputs.remote import Facts
 
 ONCE = "the input gives its values once (an iterator, a reader, a query or a pipe)"
+_UNSTAMPED = ("limit", "column", "positions")
+"""Options that do not change what a run that can be resumed reads."""
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
 _MASK = (1 << 63) - 1
@@ -116,7 +118,7 @@ class Reader:
     @property
     def settings(self) -> dict[str, Any]:
         """How the sources are read, as JSON values."""
-        names = [each.name for each in fields(self.options) if each.name != "limit"]  # which is of the run
+        names = [each.name for each in fields(self.options) if each.name not in _UNSTAMPED]
         values = {name: getattr(self.options, name) for name in names}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -305,6 +307,7 @@ def open_inputs(
     name: str = "input",
     limit: RecordLimit | None = None,
     again: bool = False,
+    positions: bool = True,
     **fields: Any,
 ) -> Reader:
     """Resolve inputs into a reader; files are looked at here and read by its tasks.
@@ -318,6 +321,7 @@ def open_inputs(
         name: what values in memory are called.
         limit: of the size of records, shared with another reader of the same run.
         again: they may be read twice, so that of what gives its values once the values are held.
+        positions: values in memory without ids are named by their position; without it they have no ids.
         fields: those of ``options`` by name, in its place.
 
     Raises:
@@ -325,16 +329,7 @@ def open_inputs(
     """
     given = options or InputOptions(**fields)
     text_codec(given.encoding)
-    settings = ReadOptions(
-        text=given.text if given.text is None or isinstance(given.text, str) else tuple(given.text),
-        id=given.id,
-        encoding=given.encoding,
-        on_bad=given.on_bad,
-        item=item,
-        block=min(given.block or BATCH_DOCUMENTS, BATCH_DOCUMENTS),
-        boilerplate=given.boilerplate,
-        limit=limit or RecordLimit(),
-    )
+    settings = read_options(given, item=item, positions=positions, limit=limit or RecordLimit())
     paths = _paths(inputs)
     if paths is None:
         return _in_memory(inputs, settings, name, again)
@@ -344,6 +339,20 @@ def open_inputs(
     for source in sources:
         source.role = name
     return Reader(sources, [shown_path(path) for path in paths], settings, passed_over=resolver.passing.table())
+
+
+def read_options(given: InputOptions, **more: Any) -> ReadOptions:
+    """Return how sources are read, with ``more`` fields that no user names."""
+    return ReadOptions(
+        text=given.text if given.text is None or isinstance(given.text, str) else tuple(given.text),
+        id=given.id,
+        encoding=given.encoding,
+        on_bad=given.on_bad,
+        block=min(given.block or BATCH_DOCUMENTS, BATCH_DOCUMENTS),
+        boilerplate=given.boilerplate,
+        column=given.column if isinstance(given.column, str) else tuple(given.column or ()),
+        **more,
+    )
 
 
 def _paths(inputs: Any) -> list[str] | None:
@@ -381,7 +390,7 @@ def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Rea
 
     value = rereadable(inputs) if again else inputs
     if not is_arrow_object(value) and (records := records_of(value, options)) is not None:
-        return Reader([ObjectSource(record_table(records), options, name)], [name], options, value)
+        return Reader([ObjectSource(record_table(records), options, name, records)], [name], options, value)
     if is_arrow_object(value):
         return Reader([ObjectSource(value, options, name)], [name], options, value)
     if isinstance(value, (bytes, bytearray)) or not isinstance(value, Iterable):

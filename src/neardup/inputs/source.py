@@ -138,6 +138,10 @@ class ReadOptions:
     item: bool = False
     block: int | None = None
     boilerplate: str = "keep"
+    column: str | tuple[str, ...] = ()
+    """Further columns that are read, as ``text`` names several."""
+    positions: bool = True
+    """Whether values in memory without ids are named by their position."""
     limit: RecordLimit = field(default_factory=RecordLimit, compare=False)
     """No argument: set by the run."""
 

@@ -169,13 +169,13 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
     raise InputError(f"{name} is {_told(value)}. Give a size such as 2GB, 500MB or 1.5GiB.")
 
 
-def check_columns(value: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
-    """Return the name of a text column, or several as a tuple, else raise InputError."""
+def check_columns(value: str | Sequence[str] | None, name: str = "text") -> str | tuple[str, ...] | None:
+    """Return the name of a column, or several as a tuple, else raise InputError. ``name``: of the argument."""
     if value is None or isinstance(value, str):
         return value
     names = tuple(value) if isinstance(value, Sequence) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"text is {value!r}. Give the name of a column, or a list of names.")
+        raise InputError(f"{name} is {value!r}. Give the name of a column, or a list of names.")
     return names
 
 

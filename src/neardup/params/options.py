@@ -102,6 +102,8 @@ class InputOptions(Options):
     string with commas between; None: guessed."""
     id: str | None = None
     """The same for the id. Without one, ids are ``source:row``, the path of a text file, or the position in a value."""
+    column: str | Sequence[str] | None = None
+    """Further columns that an index stores with each document, named as several of the text are."""
     glob: str | Sequence[str] | None = None
     """Pattern or patterns of the files of a folder."""
     encoding: str = "utf-8"
@@ -117,6 +119,7 @@ class InputOptions(Options):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", checks.check_columns(self.text))
+        object.__setattr__(self, "column", checks.check_columns(self.column, "column"))
         checks.check_choice(self.on_bad, checks.ON_BAD, "on_bad")
         if self.input_format is not None:
             checks.check_choice(self.input_format, checks.INPUT_FORMATS, "input_format")

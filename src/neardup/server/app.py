@@ -22,7 +22,7 @@ from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Sen
 from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, options_of, query_options
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
-from neardup.server.parameters import add_options, age_limit, page_options
+from neardup.server.parameters import add_options, page_options, removal
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate, check_may_write
 from neardup.server.stream import BYTES, NDJSON, Streams
@@ -35,8 +35,8 @@ from neardup.server.wire import (
     Query,
     Status,
     StoredDocument,
+    check_document,
     check_query,
-    check_text,
     read,
 )
 from neardup.server.work import WorkerPool
@@ -99,7 +99,7 @@ class Service:
         description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
         self.routes: dict[str, dict[str, Handler]] = {
             "/query": {"POST": self._query},
-            "/documents": {"GET": self._list, "POST": self._add, "DELETE": self._remove_older},
+            "/documents": {"GET": self._list, "POST": self._add, "DELETE": self._remove_all},
             "/stream": {"POST": self._stream},
             "/compact": {"POST": self._compact},
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
@@ -208,7 +208,7 @@ class Service:
             return
         body = await self._json(exchange, self.limits.document_bytes, also=NDJSON)
         document = await self._parse(Document, body)
-        check_text(document.text, self.limits)
+        check_document(document, self.limits)
         status, match = await writers.do(adding, document, seconds=self.limits.answer_seconds, size=len(body))
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
@@ -234,7 +234,9 @@ class Service:
         stored = await self._call(lambda: self._index.get(id))
         if stored is None:
             raise _unknown(id)
-        await exchange.reply(200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text)))
+        await exchange.reply(
+            200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text, columns=stored.columns or UNSET))
+        )
 
     async def _remove(self, exchange: Exchange) -> None:
         writers = self._writing(exchange)
@@ -243,10 +245,10 @@ class Service:
             raise _unknown(id)
         await exchange.reply(204, b"")
 
-    async def _remove_older(self, exchange: Exchange) -> None:
+    async def _remove_all(self, exchange: Exchange) -> None:
         writers = self._writing(exchange)
-        limit = age_limit(exchange)
-        await exchange.reply(200, await writers.do(None, limit, seconds=self.limits.answer_seconds))
+        chosen = removal(exchange)
+        await exchange.reply(200, await writers.do(None, chosen, seconds=self.limits.answer_seconds))
 
     async def _compact(self, exchange: Exchange) -> None:
         self._writing(exchange)

@@ -5,6 +5,7 @@ So single documents that arrive together are one transaction.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -34,10 +35,12 @@ from neardup.server.wire import (
     Match,
     Page,
     Query,
+    RemovedDocuments,
     Segment,
     Statistics,
-    check_text,
+    check_document,
     read,
+    where_text,
 )
 from neardup.tuning import s_curve
 
@@ -64,6 +67,8 @@ class QueryOptions:
     nearest: bool = False
     exhaustive: bool = False
     any: bool = False
+    where: str | None = None
+    """As JSON."""
 
     @property
     def reads_all(self) -> bool:
@@ -98,6 +103,13 @@ class AgeLimit:
     dry_run: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnFilter:
+    """Documents that have some columns are removed."""
+
+    where: dict[str, Any]
+
+
 def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
     return None if query.text is UNSET or query.with_text or query.passages else query_options(query)
@@ -107,7 +119,7 @@ def query_options(query: Query) -> QueryOptions:
     """What a query has in common with others."""
     top = wire.TOP if query.top is UNSET else query.top
     kind = query.exact, query.measure, query.nearest, query.exhaustive, query.any
-    return QueryOptions(top, query.threshold, *kind)
+    return QueryOptions(top, query.threshold, *kind, where_text(query.where))
 
 
 class Deadline(Silent):
@@ -139,7 +151,7 @@ class IndexReader:
     def quick(self, text: str, key: QueryOptions) -> bytes | None:
         """Return the answer to one text if that takes a moment for which the event loop may wait, else None."""
         spec = self._index.spec
-        is_plain = key.exact and not (key.nearest or key.reads_all) and spec.shingle.kind != "item"
+        is_plain = key.exact and not (key.nearest or key.reads_all or key.where) and spec.shingle.kind != "item"
         if not is_plain or len(text) > _QUICK_CHARACTERS:
             return None
         # With so few candidates the first match that ``any`` ends with is the best one.
@@ -165,17 +177,17 @@ class IndexReader:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
         index, watching = self._index, Deadline(self._seconds)
         asked: Any = [text.split() for text in texts] if index.spec.shingle.kind == "item" else texts
+        how: dict[str, Any] = {"top": key.top, "where": key.where and json.loads(key.where)}
         if key.measure == CONTAINMENT:
-            parts = index.query(asked, top=key.top, threshold=key.threshold, measure=CONTAINMENT, observer=watching)
+            parts = index.query(asked, threshold=key.threshold, measure=CONTAINMENT, observer=watching, **how)
             return [[_contained(hit) for hit in hits] for hits in parts]
         if key.any:
-            return [[] if hit is None else [_found(hit)] for hit in index.seen(asked, threshold=key.threshold)]
+            seen = index.seen(asked, threshold=key.threshold, where=how["where"])
+            return [[] if hit is None else [_found(hit)] for hit in seen]
         if not key.nearest:
-            found = index.query(asked, top=key.top, threshold=key.threshold, exact=key.exact)
+            found = index.query(asked, threshold=key.threshold, exact=key.exact, **how)
             return [[_found(hit) for hit in hits] for hits in found]
-        near = index.nearest(
-            asked, top=key.top, threshold=key.threshold or 0.0, exhaustive=key.exhaustive, observer=watching
-        )
+        near = index.nearest(asked, threshold=key.threshold or 0.0, exhaustive=key.exhaustive, observer=watching, **how)
         return [[self._near(hit, key.exhaustive) for hit in hits] for hits in near]
 
     def _near(self, hit: Hit, exhaustive: bool) -> Found:
@@ -194,6 +206,7 @@ class IndexReader:
                 characters=UNSET if document.characters is None else document.characters,
                 opening=UNSET if document.opening is None else document.opening,
                 added=UNSET if document.added is None else document.added,
+                columns=document.columns or UNSET,
             )
             for document in page.documents
         ]
@@ -248,38 +261,38 @@ class IndexWriter:
         self._index, self._limits = index, limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, one ``LineBatch`` or ``AgeLimit``."""
+        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, or one other job."""
         if isinstance(key, AddOptions):
             return self._add(key, values)
         if key == REMOVAL:
             return self._remove(values)
         if isinstance(values[0], AgeLimit):
             return [encode(self._index.remove_older_than(values[0].age, dry_run=values[0].dry_run))]
+        if isinstance(values[0], ColumnFilter):
+            return [encode(RemovedDocuments(removed=self._index.remove(where=values[0].where)))]
         return [self._batch(values[0])]
 
     def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
-        ids, texts = [document.id for document in documents], [document.text for document in documents]
-        if not adding.if_new:
-            statuses = self._index.add_each(ids, texts, on_duplicate=adding.on_duplicate)
-            return [(status, None) for status in statuses]
-        if adding.on_duplicate != "error":
-            return [_admitted(made) for made in self._index.add_if_new(ids, texts, on_duplicate=adding.on_duplicate)]
-        return self._add_new(ids, texts)
+        if adding.if_new and adding.on_duplicate == "error":
+            return self._add_new(documents)
+        add = self._index.add_if_new if adding.if_new else self._index.add_each
+        made: list[Any] = add(**_given(documents), on_duplicate=adding.on_duplicate)
+        return [_admitted(each) if adding.if_new else (each, None) for each in made]
 
-    def _add_new(self, ids: list[int | str], texts: list[str]) -> list[tuple[str, Match | None]]:
+    def _add_new(self, documents: list[Document]) -> list[tuple[str, Match | None]]:
         """Add what is new, telling of an id that is there; the index would refuse the whole group for it."""
-        known = [id in self._index for id in ids]
+        known = [document.id in self._index for document in documents]
         fresh = [place for place, is_known in enumerate(known) if not is_known]
-        outcomes: list[tuple[str, Match | None]] = [("duplicate", None)] * len(ids)
+        outcomes: list[tuple[str, Match | None]] = [("duplicate", None)] * len(documents)
         if not fresh:
             return outcomes
         try:
-            made = self._index.add_if_new([ids[place] for place in fresh], [texts[place] for place in fresh])
+            made = self._index.add_if_new(**_given([documents[place] for place in fresh]))
         except InputError:
             if len(fresh) == 1:
                 raise
             # An id that comes twice in the group: one by one, the second finds the first.
-            return [outcome for pair in zip(ids, texts, strict=True) for outcome in self._add_new([pair[0]], [pair[1]])]
+            return [outcome for document in documents for outcome in self._add_new([document])]
         for place, admission in zip(fresh, made, strict=True):
             outcomes[place] = _admitted(admission)
         return outcomes
@@ -322,7 +335,7 @@ class IndexWriter:
             return "the line is blank."
         try:
             document = read(Document, line)
-            check_text(document.text, self._limits)
+            check_document(document, self._limits)
         except Problem as problem:
             return problem.error
         return document
@@ -346,6 +359,12 @@ def warm_up(index: Index) -> None:
     index.query(texts)
 
 
+def _given(documents: list[Document]) -> dict[str, Any]:
+    """Return ids, texts and columns of documents, as the methods of an index take them."""
+    ids, texts = [document.id for document in documents], [document.text for document in documents]
+    return {"ids": ids, "texts": texts, "columns": [document.columns or None for document in documents]}
+
+
 def _admitted(made: Admission) -> tuple[str, Match | None]:
     if made.is_new:
         return "added", None
@@ -356,8 +375,13 @@ def _admitted(made: Admission) -> tuple[str, Match | None]:
 
 
 def _found(hit: Hit) -> Found:
-    return Found(id=hit.id, similarity=hit.similarity, bands=hit.bands)
+    return Found(id=hit.id, similarity=hit.similarity, bands=hit.bands, columns=hit.columns or UNSET)
 
 
 def _contained(hit: ContainedHit) -> Found:
-    return Found(id=hit.id, similarity=hit.similarity, contained=hit.contained)  # type: ignore[arg-type]
+    return Found(
+        id=hit.id,
+        similarity=hit.similarity,
+        contained=hit.contained,  # type: ignore[arg-type]
+        columns=hit.columns or UNSET,
+    )

@@ -188,7 +188,7 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
             **_operation(
                 "delete",
                 "removeOldDocuments",
-                "Remove all documents that were added longer ago than an age, in one step.",
+                "Remove all documents that were added longer ago than an age, or that have some columns, in one step.",
                 {200: ("They are gone, and that is on the disk.", {_JSON: _ref("RemovedDocuments")})},
                 parameters=_REMOVING,
                 problems=(403, 422, 504, 507),
@@ -294,21 +294,33 @@ _ADDING = [
     },
 ]
 
+_SCALAR = {"type": ["string", "number", "boolean", "null"]}
+_FILTER: dict[str, Any] = {
+    "name": "where",
+    "in": "query",
+    "description": "Only documents whose columns have all these values.",
+    "schema": {
+        "type": "string",  # not an object: generators of clients know no parameters that are JSON
+        "contentMediaType": _JSON,
+        "contentSchema": {"type": "object", "minProperties": 1, "additionalProperties": _SCALAR},
+    },
+    "example": json.dumps({"tenant": "a"}),
+}
 _REMOVING: list[dict[str, Any]] = [
     {
         "name": "older_than",
         "in": "query",
-        "required": True,
-        "description": "The age: a number and s, min, h, d or w. Documents of unknown age stay.",
+        "description": "The age: a number and s, min, h, d or w. Documents of unknown age stay. Give this or where.",
         "schema": {"type": "string", "pattern": "^[1-9][0-9]{0,7}(s|min|h|d|w)$"},
         "example": "30d",
     },
     {
         "name": "dry_run",
         "in": "query",
-        "description": "Remove nothing, and say how many would go.",
+        "description": "Remove nothing, and say how many would go. For older_than.",
         "schema": {"type": "boolean", "default": False},
     },
+    _FILTER,
 ]
 
 _NUMBERS = {
@@ -340,6 +352,7 @@ _LISTING = [
         "description": "Which come first: those added first, or those added last.",
         "schema": {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
     },
+    _FILTER,
 ]
 
 

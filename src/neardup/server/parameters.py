@@ -11,9 +11,9 @@ from neardup.errors import InputError
 from neardup.index.ages import parse_age
 from neardup.params import ON_DUPLICATE
 from neardup.server.exchange import Exchange
-from neardup.server.jobs import AddOptions, AgeLimit
+from neardup.server.jobs import AddOptions, AgeLimit, ColumnFilter
 from neardup.server.problems import Problem
-from neardup.server.wire import MOST_ID
+from neardup.server.wire import MOST_ID, read_where
 
 BOOLEANS = ("false", "true")
 ORDERS = ("oldest", "newest")
@@ -29,12 +29,16 @@ def add_options(exchange: Exchange) -> AddOptions:
     return AddOptions(on_duplicate, _choice(given, "if_new", BOOLEANS) == "true")
 
 
-def age_limit(exchange: Exchange) -> AgeLimit:
-    """The parameters of ``DELETE /documents``: without an age nothing is removed."""
-    given = _given(exchange, ("older_than", "dry_run"))
-    if "older_than" not in given:
-        fault = "older_than is needed: the age from which on documents are removed, such as 30d."
+def removal(exchange: Exchange) -> AgeLimit | ColumnFilter:
+    """Read the parameters of ``DELETE /documents``: without an age or a filter nothing is removed."""
+    given = _given(exchange, ("older_than", "dry_run", "where"))
+    if ("older_than" in given) == ("where" in given):
+        fault = "either older_than is needed, the age from which on documents are removed, such as 30d, or where."
         raise Problem(422, fault, field="older_than")
+    if "where" in given:
+        if "dry_run" in given:
+            raise Problem(422, "dry_run is for older_than. Leave it out.", field="dry_run")
+        return ColumnFilter(read_where(given["where"]))
     try:
         age = parse_age(given["older_than"])
     except InputError as exc:
@@ -44,12 +48,13 @@ def age_limit(exchange: Exchange) -> AgeLimit:
 
 def page_options(exchange: Exchange) -> dict[str, Any]:
     """The parameters of ``GET /documents``, as arguments of ``Index.page``."""
-    given = _given(exchange, (*PAGE_NUMBERS, "prefix", "order"))
+    given = _given(exchange, (*PAGE_NUMBERS, "prefix", "order", "where"))
+    where = read_where(given["where"]) if "where" in given else None
     prefix = given.get("prefix", "")
     if len(prefix) > MOST_ID:
         raise Problem(422, f"prefix has {len(prefix)} characters; {MOST_ID} are allowed.", field="prefix")
     numbers = {name: _number(given, name, *reach) for name, reach in PAGE_NUMBERS.items()}
-    return {**numbers, "prefix": prefix, "newest": _choice(given, "order", ORDERS) == "newest"}
+    return {**numbers, "prefix": prefix, "newest": _choice(given, "order", ORDERS) == "newest", "where": where}
 
 
 def _given(exchange: Exchange, known: Collection[str]) -> dict[str, str]:

@@ -5,13 +5,17 @@ They are read strictly: wrong JSON is 400, a value that cannot be used is 422 an
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from neardup.errors import InputError
 from neardup.index.outcomes import IndexInfo, IndexStatistics
+from neardup.inputs.json_columns import MOST_BYTES, checked_where, columns_json
+from neardup.inputs.source import BadRecord
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
@@ -24,6 +28,7 @@ MOST_ID = 1024
 
 Id = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Annotated[str, Meta(min_length=1, max_length=MOST_ID)]
 OutId = int | str
+Where = dict[str, str | int | float | bool | None]
 Mark = tuple[int, int]
 
 
@@ -44,6 +49,16 @@ _ANY = (
 _EXHAUSTIVE = "true, with nearest: hold the text against every stored text, which misses none and takes longer."
 
 
+_COLUMNS = (
+    f"What is stored beside the text and comes back with hits: a JSON object of at most {MOST_BYTES // 1024} KiB."
+)
+_WHERE = (
+    "Only documents whose columns have all these values. As in JSON, 1 equals 1.0 and does not equal true; a column"
+    " that is absent equals nothing, not even null."
+)
+Columns = Annotated[dict[str, Any], Meta(description=_COLUMNS)]
+
+
 class Query(Struct, kw_only=True, forbid_unknown_fields=True):
     """What to look for."""
 
@@ -57,6 +72,7 @@ class Query(Struct, kw_only=True, forbid_unknown_fields=True):
     any: Annotated[bool, Meta(description=_ANY)] = False
     nearest: Annotated[bool, Meta(description=_NEAREST)] = False
     exhaustive: Annotated[bool, Meta(description=_EXHAUSTIVE)] = False
+    where: Annotated[Where, Meta(description=_WHERE, min_length=1)] | None = None
     exact: Annotated[bool, Meta(description="false: candidates that were not checked, without similarity.")] = True
     with_text: Annotated[bool, Meta(description="Give the text of each hit.")] = False
     passages: Annotated[bool, Meta(description="Mark what each hit shares with the text.")] = False
@@ -67,6 +83,7 @@ class Document(Struct, kw_only=True, forbid_unknown_fields=True):
 
     id: Id
     text: str
+    columns: Columns | UnsetType | None = UNSET
 
 
 class Nothing(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -87,6 +104,7 @@ class Found(Struct, kw_only=True):
         Annotated[Literal["query", "document", "both"], Meta(description="Of containment: which is part of the other.")]
         | UnsetType
     ) = UNSET
+    columns: Columns | UnsetType = UNSET
     text: str | UnsetType = UNSET
     marks: Annotated[list[Mark], Meta(description="Shared passages in the hit's text.")] | UnsetType = UNSET
     links: (
@@ -140,6 +158,7 @@ class StoredDocument(Struct, kw_only=True):
 
     id: OutId
     text: str
+    columns: Columns | UnsetType = UNSET
 
 
 _TIME = "UTC, to the second; absent where nobody knows, as a neardup before 0.2 added the document."
@@ -147,11 +166,19 @@ Time = Annotated[str, Meta(description=_TIME, extra_json_schema={"format": "date
 
 
 class RemovedDocuments(Struct, kw_only=True):
-    """What became of documents that were older than some age."""
+    """What became of documents that were older than some age, or that had some columns."""
 
     removed: Annotated[int, Meta(ge=0, description="Documents that are gone, or with dry_run would be.")]
-    undated: Annotated[int, Meta(ge=0, description="Documents that stay: nobody knows when they were added.")]
-    before: Annotated[str, Meta(description="Those added before went.", extra_json_schema={"format": "date-time"})]
+    undated: (
+        Annotated[int, Meta(ge=0, description="Of an age: documents that stay, because nobody knows theirs.")]
+        | UnsetType
+    ) = UNSET
+    before: (
+        Annotated[
+            str, Meta(description="Of an age: those added before went.", extra_json_schema={"format": "date-time"})
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class Compacted(Struct, kw_only=True):
@@ -170,6 +197,7 @@ class ListedDocument(Struct, kw_only=True):
     characters: Annotated[int, Meta(ge=0, description="Of the whole text.")] | UnsetType = UNSET
     opening: Annotated[str, Meta(description="The first characters of the text.")] | UnsetType = UNSET
     added: Time | UnsetType = UNSET
+    columns: Columns | UnsetType = UNSET
 
 
 class Page(Struct, kw_only=True):
@@ -266,6 +294,7 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
     """See that the fields of a query go together and keep to the limits. Raises Problem: 422, naming the field."""
     if (query.text is UNSET) == (query.texts is UNSET):
         raise Problem(422, "give either text, or texts as a list.", field="text")
+    where_text(query.where)
     _check_kind(query, threshold)
     if isinstance(query.text, str):
         check_text(query.text, limits)
@@ -305,6 +334,34 @@ def _check_kind(query: Query, threshold: float) -> None:
     if query.threshold < threshold and not (is_containment or query.nearest):
         fault = f"threshold is {query.threshold:g}, and the index was made for {threshold:g}. Give that or more, or"
         raise Problem(422, f"{fault} nearest, which says how many are missed.", field="threshold")
+
+
+def check_document(document: Document, limits: ServiceLimits) -> None:
+    """See that a document keeps to the limits. Raises Problem: 422, naming the field."""
+    check_text(document.text, limits)
+    try:
+        columns_json(document.columns or {})
+    except BadRecord as exc:
+        raise Problem(422, f"{exc}. {exc.cure}", field="columns") from exc
+
+
+def where_text(where: Where | None) -> str | None:
+    """Return a filter as JSON, which can be part of a key. Raises Problem: 422, naming the field."""
+    try:
+        return None if where is None else json.dumps(checked_where(where))
+    except InputError as exc:
+        raise Problem(422, str(exc), field="where") from exc
+
+
+def read_where(text: str) -> Where:
+    """Return the filter in a parameter. Raises Problem: 422, naming the parameter."""
+    try:
+        where: Where = msgspec.json.decode(text, type=Where)
+    except (msgspec.DecodeError, RecursionError) as exc:
+        fault = f"where is not a JSON object of strings, numbers, booleans and null ({exc})."
+        raise Problem(422, fault, field="where") from exc
+    where_text(where)
+    return where
 
 
 def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:

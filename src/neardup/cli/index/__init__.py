@@ -16,11 +16,17 @@ _COMMANDS = {
     "compact": ("neardup.cli.index.upkeep", "Free the space of removed documents."),
     "create": ("neardup.cli.index.make", "Make an empty index."),
     "dedup-stream": ("neardup.cli.index.dedup_stream", "Pass on the lines of a stream that are new, as they arrive."),
+    "get": ("neardup.cli.index.look", "Print documents by their ids."),
     "info": ("neardup.cli.index.upkeep", "Say what an index is and holds."),
+    "list": ("neardup.cli.index.look", "List documents in the order in which they were added."),
     "merge": ("neardup.cli.index.change", "Add all documents of other indexes."),
     "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),
     "query": ("neardup.cli.index.query", "Find the documents that are similar to given ones."),
     "remove": ("neardup.cli.index.change", "Remove documents by their ids or their age."),
+    "statistics": (
+        "neardup.cli.index.look",
+        "Count distinct texts, copies, and documents that share a band.",
+    ),
     "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and repair what can be repaired."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @shared.index_path
 @options.inputs
 @options.reading
+@shared.column
 @shared.on_duplicate
 @click.option(
     "--if-new",
@@ -121,7 +122,7 @@ def _add_new(
     def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
         watching.stage("add", reader.total_bytes, "bytes")
         for batch in tables.asked(reader, counts):
-            for _, step in steps(held, batch.ids, batch.texts):
+            for _, step in steps(held, batch.ids, batch.texts, batch.columns):
                 told = admit(held, step, how)
                 yield {
                     "id": [each.id for each in told],
@@ -174,7 +175,7 @@ def _tell_new(
 @forms.command(
     "remove",
     "index remove papers.index 2101.00001 2101.00002",
-    "index remove papers.index --older-than 30d",
+    "index remove papers.index --where tenant=a",
 )
 @shared.index_path
 @click.argument("ids", metavar="[ID…]", nargs=-1)
@@ -185,6 +186,7 @@ def _tell_new(
     type=click.Path(path_type=Path, allow_dash=True),
     help="File with further ids, one a line; - is stdin. Compressed files are read too.  [default: none]",
 )
+@shared.where
 @shared.missing
 @click.option(
     "--older-than",
@@ -202,38 +204,43 @@ def remove(
     index: Path,
     ids: tuple[str, ...],
     source: Path | None,
+    where: dict[str, Any] | None,
     missing: str,
     older_than: timedelta | None,
     dry_run: bool,
     voice: forms.Voice,
 ) -> None:
-    """Remove documents by their ids, or all that are older than some age: all of them, or with an error none.
+    """Remove documents by their ids or their age: all of them, or with an error none.
 
-    An id that is a number is written as it is. For an ID that begins with a dash, put -- before it.
+    An id that is a number is written as it is. For an ID that begins with a dash, put -- before it. With --where and no
+    ids, all documents with these columns are removed. With both, a document without these columns is not there.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     if older_than is not None:
-        if ids or source is not None or missing != "error":
-            raise click.UsageError("--older-than is in place of ids, --from and --missing. Give one or the other.")
+        if ids or source is not None or where is not None or missing != "error":
+            raise click.UsageError("--older-than is in place of ids, --from, --where and --missing. Give one of them.")
         _remove_older(ctx, index, older_than, voice, dry_run=dry_run)
         return
     if dry_run:
         raise click.UsageError("--dry-run is for --older-than. Give that too, or leave --dry-run out.")
-    if not ids and source is None:
-        raise click.UsageError("no ids are given. Name them, or a file of them with --from, or an age: --older-than.")
+    has_ids = bool(ids) or source is not None
+    if not has_ids and where is None:
+        raise click.UsageError(
+            "no ids are given. Name them, or give --from FILE, --where NAME=VALUE or --older-than AGE."
+        )
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False) as held:
         wanted = list(dict.fromkeys([*ids, *(_ids(source) if source is not None else [])]))
 
         def work(_: object) -> int:
-            removed = held.remove(wanted, missing=missing)
+            removed = held.remove(wanted if has_ids else None, where=where, missing=missing)
             shared.note_done(ctx, removed, "removed")
             return removed
 
         removed = shared.watched(ctx, work)
         done = shared.Done(len(held), held.spec, begin)
-    absent = len(wanted) - removed
+    absent = len(wanted) - removed if has_ids else 0
     done.tell(
         voice,
         {"removed": removed, "missing": absent},

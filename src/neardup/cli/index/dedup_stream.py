@@ -16,6 +16,7 @@ from neardup.cli.options import STDOUT
 from neardup.cli.summary import left_out
 from neardup.cli.voice import say, usage_errors
 from neardup.errors import OutputError
+from neardup.params import InputOptions
 from neardup.shown import counted
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     help="Field that names a document.  [default: the first there is of id, doc_id, docid, document_id, uuid, key,"
     " name; else a hash of the text, so that no document of another day has its name]",
 )
+@shared.column
 @options.on_bad
 @options.input_format
 @shared.on_duplicate
@@ -85,7 +87,7 @@ def dedup_stream(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, which first ends the batch at hand.
     """
     from neardup.index.stream.run import DedupStream
-    from neardup.inputs.source import ReadOptions
+    from neardup.inputs.reader import read_options
 
     _check(index, inputs, output, removed, json=voice.json)
     begin = time.perf_counter()
@@ -97,7 +99,7 @@ def dedup_stream(
                 [str(path) for path in inputs],
                 output or STDOUT,
                 removed=removed,
-                reading=ReadOptions(reading["text"], reading["id"], on_bad=reading["on_bad"], item=item),
+                reading=read_options(InputOptions.of(reading), item=item),
                 input_format=reading["input_format"],
                 threshold=threshold,
                 on_duplicate=on_duplicate,

@@ -46,6 +46,7 @@ def create(*, index: Path, voice: forms.Voice, **spec: Any) -> None:
 @options.inputs
 @shared.making
 @options.reading
+@shared.column
 @shared.on_duplicate
 @options.threads
 @shared.json_answer

@@ -36,6 +36,7 @@ TEXTS_AT_A_TIME = 128
 @options.measure
 @shared.near
 @shared.top
+@shared.where
 @options.with_text
 @click.option("--output", "-o", metavar="FILE", help="File for the documents found; - is stdout.  [default: stdout]")
 @options.output_format
@@ -52,6 +53,7 @@ def query(
     measure: str,
     threshold: float | None,
     top: int | None,
+    where: dict[str, Any] | None,
     output: str | None,
     format: str | None,
     threads: int | None,
@@ -64,7 +66,8 @@ def query(
     INPUT is what `neardup find` reads; - is stdin. The answer (query, id, similarity) is written to stdout or to the
     file that -o names: for each document of the input, in order, the documents of the index that reach the threshold,
     the most similar first. Similarities are exact. A document that is in the index finds itself. With --with-text it
-    has the texts of both (query_text, text). Works beside a command that is changing the index.
+    has the texts of both (query_text, text). If any document found has columns, they are in the column columns, as
+    JSON. Works beside a command that is changing the index.
 
     With --measure containment: the documents that contain the one asked about, or are part of it; the answer has
     the column contained, which is the part: query, document or both. The threshold may be below that of the index.
@@ -85,7 +88,7 @@ def query(
     from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
 
     begin = time.perf_counter()
-    how: dict[str, Any] = {"top": top, "threshold": threshold}
+    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where}
     with neardup.Index.open(index, read_only=True, threads=threads) as held:
         counts = tables.Counts()
         item = held.spec.shingle.kind == "item"
@@ -125,6 +128,7 @@ def _hits(
     kinds = {"query": tables.IDS, "id": tables.IDS, "similarity": pa.float64()}
     if "measure" in how:
         kinds["contained"] = pa.string()
+    kinds["columns"] = tables.COLUMNS
     columns = [name for name in kinds if name != "query"]
     if most is not False:
         kinds["asked"] = pa.int64()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,39 @@ near = click.option(
     metavar="T",
     help="Similarity from which two documents are near-duplicates; not below that of the index."
     "  [default: that of the index]",
+)
+
+column = click.option(
+    "--column",
+    metavar="COLUMN",
+    shell_complete=options.complete_columns,
+    help="Column or field that is stored beside each text and comes back with hits; several with commas between."
+    "  [default: none]",
+)
+
+
+def _parse_where(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the columns of ``--where``; a value that is not JSON is a text."""
+    found: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or name in found:
+            what = "is given twice" if equals else "has no ="
+            raise click.BadParameter(f"{each if not equals else name} {what}. Give NAME=VALUE once for each column.")
+        try:
+            found[name] = json.loads(value, parse_constant=str)
+        except (ValueError, RecursionError):
+            found[name] = value
+    return found or None
+
+
+where = click.option(
+    "--where",
+    multiple=True,
+    callback=_parse_where,
+    metavar="NAME=VALUE",
+    help="Only documents that have this column with this value; can be given again, and all must hold. VALUE is read as"
+    " JSON if it is JSON (1, true, null, '\"1\"'), else as a text.  [default: none]",
 )
 
 json_answer = click.option("--json", is_flag=True, help="Print the answer on stdout as one JSON object.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 IDS = None
 """As a type of column: ids, which are whole numbers or texts."""
+TEXT = pa.large_string()
+COLUMNS = "columns"
+"""As a type of column: columns of documents, which become JSON. A table without any has no such column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class Asked:
     """Strings; of sets, lists of their items."""
     consumed: int
     """Bytes of input that they stand for."""
+    columns: Sequence[str | None] | None = None
+    """What is stored beside each, as JSON."""
 
 
 class Counts:
@@ -54,7 +60,8 @@ class Counts:
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
-    from neardup.index.stream.admitting import texts_of  # not before the checks of outputs: these load numba
+    from neardup.index.prepared import check_columns_read  # after the checks of outputs, because these load numba
+    from neardup.index.stream.admitting import texts_of
     from neardup.inputs.names import ids_of
 
     for task in reader.tasks():
@@ -63,7 +70,9 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
         counts.bad += batch.bad
         counts.blank += batch.blank
         counts.faults.extend(batch.faults[: MOST_FAULTS - len(counts.faults)])
-        yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
+        check_columns_read(batch, reader)
+        texts = texts_of(batch.documents, item=reader.options.item)
+        yield Asked(ids_of(batch), texts, batch.consumed, batch.columns)
     counts.passed_over = reader.passed_over
 
 
@@ -123,12 +132,18 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
     for batch in batches:
         for name, values in batch.items():
             kind = _id_type(values) if kinds[name] is IDS else kinds[name]
+            if kind is COLUMNS:
+                kind, values = TEXT, [None if each is None else json.dumps(each, ensure_ascii=False) for each in values]
             parts[name].append(values_of(values, kind))
     columns = {}
     for name, kind in kinds.items():
         if kind is IDS:
             met = {part.type for part in parts[name]} - {pa.null()}
             kind = met.pop() if len(met) == 1 else pa.large_string()
+        if kind is COLUMNS:
+            kind = TEXT
+            if all(part.null_count == len(part) for part in parts[name]):
+                continue
         columns[name] = pa.chunked_array([part.cast(kind) for part in parts[name]], kind)
     return pa.table(columns)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -28,7 +29,7 @@ class OpenIndex(Protocol):
     @property
     def spec(self) -> Spec: ...
     def get_many(self, ids: Any) -> list[Stored | None]: ...
-    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None, on_duplicate: str) -> Any: ...
+    def add_if_new(self, ids: Any, texts: Any, columns: Any, *, threshold: float | None, on_duplicate: str) -> Any: ...
     def remove(self, ids: Any, *, missing: str) -> int: ...
 
 
@@ -39,6 +40,7 @@ class Step:
     ids: Sequence[Any]
     texts: Sequence[Any]
     """Strings, or lists of the items of sets."""
+    columns: Sequence[dict[str, Any] | None]
     unknown: Sequence[int]
     """Their places."""
     copies: Mapping[int, int]
@@ -54,7 +56,12 @@ def texts_of(documents: Documents, *, item: bool) -> list[Any]:
 
 
 def steps(
-    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], *, made: bool = False
+    index: OpenIndex,
+    ids: Sequence[Any],
+    texts: Sequence[Any],
+    columns: Sequence[str | None] | None,
+    *,
+    made: bool = False,
 ) -> Iterator[tuple[slice, Step]]:
     """Yield documents in steps, with their place; each step is looked at when the one before it is done.
 
@@ -63,10 +70,13 @@ def steps(
     """
     for start in range(0, len(ids), STEP):
         part = slice(start, start + STEP)
-        yield part, _step(index, ids[part], texts[part], made=made)
+        stored = None if columns is None else [text and json.loads(text) for text in columns[part]]
+        yield part, _step(index, ids[part], texts[part], stored, made=made)
 
 
-def _step(index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], *, made: bool) -> Step:
+def _step(
+    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], columns: Sequence[Any] | None, *, made: bool
+) -> Step:
     """An empty document is near to nothing, so that it is there already shows in its id and text only."""
     unknown: list[int] = []
     copies: dict[int, int] = {}
@@ -85,7 +95,7 @@ def _step(index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], *, made: b
             copies[place] = at
             continue
         latest[name] = (now, place)
-    return Step(names, texts, unknown, copies)
+    return Step(names, texts, columns or [None] * len(names), unknown, copies)
 
 
 def stored_texts(index: OpenIndex, ids: Sequence[Any]) -> list[str | None]:
@@ -101,8 +111,8 @@ def plain(text: Any) -> str:
 def admit(index: OpenIndex, step: Step, how: Mapping[str, Any]) -> list[Admission]:
     """Add what is new of a step (``how``: see ``Index.add_if_new``); what is there already is like itself."""
     admissions = [Admission(id, False, Hit(id, 1.0, index.spec.bands.bands)) for id in step.ids]
-    ids, texts = [step.ids[place] for place in step.unknown], [step.texts[place] for place in step.unknown]
-    for place, told in zip(step.unknown, index.add_if_new(ids, texts, **how), strict=True):
+    given = ([each[place] for place in step.unknown] for each in (step.ids, step.texts, step.columns))
+    for place, told in zip(step.unknown, index.add_if_new(*given, **how), strict=True):
         admissions[place] = Admission(step.ids[place], told.is_new, told.match)
     for place, first in step.copies.items():
         if not admissions[first].is_new:

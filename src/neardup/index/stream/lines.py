@@ -7,7 +7,6 @@ business (``inputs``).
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
 import queue
@@ -238,12 +237,3 @@ def _unpacked(source: str) -> Iterator[bytes]:
     with ByteStream(source) as stream:
         while piece := stream.read(PIECE):
             yield piece
-
-
-def names_of(batch: Batch) -> list[Any]:
-    """The ids of documents; without them, names made of the texts: a line number would mean another text next time."""
-    if batch.ids is not None:
-        ids: list[Any] = batch.ids.to_pylist()
-        return ids
-    documents = batch.documents
-    return [hashlib.blake2b(documents.blob(i), digest_size=12).hexdigest() for i in range(len(documents))]

@@ -11,8 +11,9 @@ from neardup import logs
 from neardup.errors import InputError
 from neardup.index.outcomes import Streamed
 from neardup.index.stream.admitting import OpenIndex, admit, steps, texts_of
-from neardup.index.stream.lines import Chunk, LineReader, chunks, names_of
+from neardup.index.stream.lines import Chunk, LineReader, chunks
 from neardup.index.stream.outputs import RemovalTable, check_names, open_output
+from neardup.inputs.names import ids_of
 from neardup.inputs.source import ReadOptions
 
 
@@ -70,7 +71,8 @@ class DedupStream:
         logs.skipped(batch.faults)
         self.done += Streamed(len(batch.documents), bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
         texts = texts_of(batch.documents, item=self._reading.item)
-        for part, step in steps(self._index, names_of(batch), texts, made=batch.ids is None):
+        names = ids_of(batch, hashed=True)
+        for part, step in steps(self._index, names, texts, batch.columns, made=batch.ids is None):
             mine = lines[part]
             self._lines.promise([(step.ids[place], step.texts[place], mine[place]) for place in step.unknown])
             admissions = admit(self._index, step, self._how)

@@ -22,8 +22,9 @@ from neardup.arrays import as_numpy, blobs, numbers
 from neardup.cutting import starts_of
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, joined_texts, make_batch
-from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, guess_text
+from neardup.inputs.columns import ReadColumns, choose_id, choose_more, choose_text, column_place, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
+from neardup.inputs.json_columns import columns_of
 from neardup.inputs.source import BATCH_BYTES, INT64, Faults, ReadOptions
 from neardup.kernels.integers import LONGEST, join_integers
 from neardup.types import I64, SLACK, Batch, Mask, frozen
@@ -39,16 +40,23 @@ class Chosen:
     text: tuple[int, ...]
     """The columns that make the text."""
     id: int | None
+    more: tuple[int, ...] = ()
+    """Further columns that are read."""
 
     @property
     def places(self) -> list[int]:
-        """All of them, rising."""
-        return sorted({*self.text, *([] if self.id is None else [self.id])})
+        """All of them, ascending."""
+        return sorted({*self.text, *self.more, *([] if self.id is None else [self.id])})
 
     def alone(self) -> Chosen:
         """Where they are when there are no other columns."""
         at = {place: i for i, place in enumerate(self.places)}
-        return Chosen(tuple(at[place] for place in self.text), None if self.id is None else at[self.id])
+        text, more = (tuple(at[place] for place in places) for places in (self.text, self.more))
+        return Chosen(text, None if self.id is None else at[self.id], more)
+
+    def beside(self, batch: Any) -> Any:
+        """Return the further columns of a record batch; None if none are read."""
+        return batch.select(list(self.more)) if self.more else None
 
     def columns(self, names: Sequence[str], source: str) -> ReadColumns:
         """Their names, among those of all columns."""
@@ -86,7 +94,8 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
     texts = tuple(column_place(schema.names, each, source) for each in chosen)
     for text in texts:
         check_text_type(schema.field(text), options.item and len(texts) == 1, source)
-    return Chosen(texts, place)
+    more = choose_more(schema.names, options.column, source)
+    return Chosen(texts, place, tuple(column_place(schema.names, each, source) for each in more))
 
 
 def check_text_type(field: Any, item: bool, source: str) -> None:
@@ -207,12 +216,21 @@ def _sizes(array: Any) -> I64:
 
 
 def read_rows(
-    texts: Any, ids: Any, first_row: int, source: str, options: ReadOptions, *, consumed: int | None, positions: bool
+    texts: Any,
+    ids: Any,
+    more: Any,
+    first_row: int,
+    source: str,
+    options: ReadOptions,
+    *,
+    consumed: int | None,
+    positions: bool,
 ) -> Batch:
     """Turn a piece of the columns into a batch.
 
     ``texts`` is an Arrow array of a text or, with ``options.item``, set type; ``first_row`` counts from 1.
     ``consumed``: stored bytes; None: those of the texts. ``positions``: rows without an id have their 0-based position.
+    ``more``: a record batch of further columns, a list of records that have them, or None.
     """
     faults = Faults(source, options.on_bad)
     rows = np.arange(first_row, first_row + len(texts), dtype=np.int64)
@@ -225,7 +243,10 @@ def read_rows(
         _note_nulls(ids, mask, rows, faults, "the id is null")
     elif positions:
         ids = numbers(rows - 1)
-    columns = Columns(plain, rows, ids)
+    beside = None
+    if more is not None:
+        beside = columns_of(more.to_pylist() if hasattr(more, "to_pylist") else more, mask, rows, faults)
+    columns = Columns(plain, rows, ids, more=beside)
     columns.keep(mask)
     if is_set:  # joined by a byte that is no UTF-8: nothing to check
         columns.texts = columns.texts.view(pa.large_binary())

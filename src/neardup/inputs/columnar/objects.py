@@ -119,9 +119,20 @@ class ObjectSource(ColumnarSource):
 
     paths = None
 
-    def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
+    def __init__(
+        self, value: Any, options: ReadOptions, name: str = "input", records: list[Mapping[str, Any]] | None = None
+    ) -> None:
+        """``records``: what the table ``value`` was made of. A column of a table has one type, but a field need not."""
         super().__init__(name, options)
         self._value = value
+        self._records = records
+
+    def _stored(self, chosen: Chosen) -> list[dict[str, Any]] | None:
+        """Return the further fields of each record, if it has them."""
+        names = [self.names[place] for place in chosen.more]
+        if self._records is None:
+            return None
+        return [{name: record[name] for name in names if name in record} for record in self._records]
 
     @property
     def is_rereadable(self) -> bool:
@@ -146,7 +157,8 @@ class ObjectSource(ColumnarSource):
         with _explained(self._value):
             opened = _open(self._value)
         if opened is not None:
-            yield from self.cut(self._batches(opened), self._choose(opened), positions=True)
+            chosen, given = self._choose(opened), self._options
+            yield from self.cut(self._batches(opened), chosen, positions=given.positions, records=self._stored(chosen))
 
     def _batches(self, opened: _Opened) -> Batches:
         with _explained(self._value):
@@ -159,7 +171,8 @@ class ObjectSource(ColumnarSource):
             self.names = opened.schema.names
             self.columns = chosen.columns(self.names, self.name)
             return chosen
-        for option, asked in (("text", self._options.text), ("id", self._options.id)):
+        given = self._options
+        for option, asked in (("text", given.text), ("id", given.id), ("column", given.column or None)):
             if asked is not None:
                 name = asked if isinstance(asked, str) else asked[0]
                 raise unknown_column(name, [], f"{self.name} (a single column)", option=option)

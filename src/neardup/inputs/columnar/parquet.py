@@ -97,7 +97,7 @@ class ParquetSource(ColumnarFile):
             batch = unpacking.take(place)
         texts = chosen.texts(batch)
         ids = None if chosen.id is None else batch.column(chosen.id)
-        rows = texts, ids, first_row, self.name, self._options
+        rows = texts, ids, chosen.beside(batch), first_row, self.name, self._options
         task = partial(read_rows, *rows, consumed=consumed, positions=False)
         limit = self._options.limit
         if limit.is_set and isinstance(alone := sized(task, texts.nbytes, self._options), Alone):

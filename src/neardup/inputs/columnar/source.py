@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
@@ -32,11 +32,12 @@ class ColumnarSource(Source):
         positions: bool = False,
         rest: Callable[[], None] | None = None,
         first_row: int = 1,
+        records: Sequence[Mapping[str, Any]] | None = None,
     ) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; one row at least.
 
         ``positions`` stand in for ids that are not there. ``rest`` is called now and then, to let go of memory that was
-        looked at. ``first_row``: of the first batch.
+        looked at. ``first_row``: of the first batch. ``records`` have the further columns of all rows, in their place.
         """
         tasks = 0
         for batch, consumed in batches:
@@ -46,14 +47,16 @@ class ColumnarSource(Source):
                 yield self._passed(first_row, what, batch.size, consumed, rows=batch.rows)
                 first_row += batch.rows
                 continue
-            texts = chosen.texts(batch)
+            texts, more = chosen.texts(batch), chosen.beside(batch)
+            if more is not None and records is not None:
+                more = records[first_row - 1 : first_row - 1 + len(batch)]
             ids = None if chosen.id is None else batch.column(chosen.id)
             for start, stop, size in column_cuts(texts, ids, self._options.block):
                 if size > self._options.limit.largest:
                     yield self._passed(first_row + start, "the row", size, consumed)
                 else:
-                    own = None if ids is None else ids[start:stop]
-                    rows = texts[start:stop], own, first_row + start, self.name, self._options
+                    own, its = (None if each is None else each[start:stop] for each in (ids, more))
+                    rows = texts[start:stop], own, its, first_row + start, self.name, self._options
                     yield sized(partial(read_rows, *rows, consumed=consumed, positions=positions), size, self._options)
                 consumed = consumed and 0
                 tasks += 1

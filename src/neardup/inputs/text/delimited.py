@@ -18,12 +18,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.inputs.again import LineRecords
 from neardup.inputs.batches import Columns, gather, joined_texts, make_batch
 from neardup.inputs.blocks import WHOLE, Held, LineBlock, LineSource, Slabs, count_lines, first_newline, line_blocks
 from neardup.inputs.columns import ReadColumns
+from neardup.inputs.json_columns import columns_of
 from neardup.inputs.source import Faults, ReadOptions, Task, oversized, sized
 from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
@@ -45,7 +47,7 @@ class RecordBlock:
     """UTF-8, followed by SLACK bytes; the records and the blank lines among them are ``data[start:stop]``."""
     records: I64
     """int64[n, kernel.COLUMNS] as ``scan_records`` writes it; behind it begin, end and doubled quotes, as those of the
-    text, of each of ``layout.more_text``."""
+    text, of each of ``layout.more_text`` and ``layout.more``."""
     start: int
     stop: int
     first_line: int
@@ -90,8 +92,8 @@ class Run:
         records = np.empty((self.lines, kernel.COLUMNS), dtype=np.int64)
         count, _, _, blank = self._scan(self.layout.text_field, self.layout.id_field, records)
         records = records[:count]
-        if self.layout.more_text:
-            spans = [self._spans(count, field) for field in self.layout.more_text]
+        if further := (*self.layout.more_text, *self.layout.more):
+            spans = [self._spans(count, field) for field in further]
             records = np.concatenate([records, *spans], axis=1)
         return self._block(records, blank)
 
@@ -146,8 +148,9 @@ class DelimitedSource(LineSource):
 
     def _origin(self, layout: Layout) -> Origin | None:
         """Of records that are read again, ids are not asked for."""
-        plain = replace(layout, id_field=-1, names=(), header=None)
+        plain = replace(layout, id_field=-1, names=(), header=None, more=())
         facts = {"layout": {**asdict(plain), "more_text": list(plain.more_text), "names": []}}
+        del facts["layout"]["more"]
         return LineRecords.of(self, self._options.encoding, partial(self._read_again, plain), **facts)
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
@@ -183,12 +186,17 @@ class DelimitedSource(LineSource):
             faults.add(int(rows[i]), *_wrong(records[i], layout))
         records, rows = records[good], rows[good]
         texts = gather(data, records[:, kernel.TEXT : kernel.TEXT + 3])
+        further = [gather(data, records[:, place : place + 3]) for place in range(kernel.COLUMNS, records.shape[1], 3)]
         if layout.more_text and len(records):
-            further = range(kernel.COLUMNS, records.shape[1], 3)
-            texts = joined_texts([texts, *(gather(data, records[:, at : at + 3]) for at in further)])
+            texts = joined_texts([texts, *further[: len(layout.more_text)]])
         columns = Columns(texts, rows, spans=None if origin is None else records[:, kernel.BEGIN : kernel.END + 1] + at)
         if layout.id_field >= 0:
             columns.ids = gather(data, records[:, kernel.ID : kernel.ID + 3])
+        if layout.more:
+            mask, names = np.ones(rows.size, dtype=np.bool_), [layout.names[place] for place in layout.more]
+            stored = pa.RecordBatch.from_arrays(further[len(layout.more_text) :], names=names)
+            columns.more = columns_of(stored.to_pylist(), mask, rows, faults)
+            columns.keep(mask)
         return make_batch(
             columns,
             faults,

@@ -23,6 +23,7 @@ from neardup.inputs.columns import (
     ReadColumns,
     asked_columns,
     choose_id,
+    choose_more,
     choose_text,
     guess_id,
     guess_text,
@@ -58,6 +59,8 @@ class Layout:
     """The cells of the header row."""
     more_text: tuple[int, ...] = ()
     """Further fields of the text, 0-based, behind ``text_field``."""
+    more: tuple[int, ...] = ()
+    """Further fields that are read, 0-based."""
 
     def columns(self, source: str) -> ReadColumns | None:
         """What is read of a file, by name; None without a header."""
@@ -117,7 +120,8 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
     (text, *more), id_field = _fields(cells, options, source, is_header=is_header)
     before = (end, lines + (begin > 0)) if is_header else (begin, 1) if begin else None
     names = tuple(cells) if is_header else ()
-    return Layout(delimiter, how[3], len(cells), text, id_field, before, names, tuple(more))
+    stored = tuple(cells.index(name) for name in choose_more(names, options.column, source))
+    return Layout(delimiter, how[3], len(cells), text, id_field, before, names, tuple(more), stored)
 
 
 def check_line_ends(data: U8, source: str) -> None:
@@ -156,7 +160,7 @@ def _first_row(data: U8, begin: int, size: int, patience: int, relaxed: bool, de
 
 
 def _is_header(cells: Sequence[str], options: ReadOptions) -> bool:
-    asked = {*asked_columns(options.text or (), cells), options.id} - {None}
+    asked = {*asked_columns(options.text or (), cells), *asked_columns(options.column, cells), options.id} - {None}
     known = guess_text(cells) is not None or guess_id(cells) is not None
     return known or not asked.isdisjoint(cells)
 

@@ -315,7 +315,7 @@ class Known:
         return slice(*np.searchsorted(self.rows, (first, end)).tolist())
 
     def _read(self, texts: Any, first: int = 1) -> Batch:
-        return read_rows(texts, None, first, self.source, self.options, consumed=0, positions=False)
+        return read_rows(texts, None, None, first, self.source, self.options, consumed=0, positions=False)
 
     def _check(self, documents: Documents, part: slice) -> None:
         """Raise InputChanged unless the documents are those of ``rows[part]``."""
