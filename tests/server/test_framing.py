@@ -6,15 +6,18 @@ the first one to be somewhere else (request smuggling).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
 from collections.abc import Iterator
 
 import pytest
+from httptools import HttpParserError
 from tests.server.conftest import make_roses
 from tests.server.running import Running, read_all, run_service
 
+from neardup.server.heads import read_head
 from neardup.server.protocol import HEAD_BYTES
 
 BODY = b'{"text": "a rose is a rose"}'
@@ -214,6 +217,16 @@ def test_white_space_after_a_value_and_empty_values_do_no_harm(service: Running)
     assert [status for status, _ in _ask(service, odd + SMUGGLED)] == [200, 200]
     split = odd.replace(b"X:\r\nhost", b"t")  # "Hos" and "t" are not Host
     assert [status for status, _ in _ask(service, split + SMUGGLED)] == [400]
+
+
+@pytest.mark.parametrize("name", [b"Content-Length", b"Transfer-Encoding", b"Host", b"Upgrade"])
+def test_white_space_inside_a_value_takes_linear_time(name: bytes) -> None:
+    """By a pattern that strips the value, this head takes minutes, and one of 16 kB takes seconds."""
+    fields = name + b": x" + b" " * 150_000 + b"y"
+    if name != b"Host":
+        fields += b"\r\nHost: a"
+    with contextlib.suppress(HttpParserError):
+        read_head(b"POST /query HTTP/1.1\r\n" + fields + b"\r\n\r\n")
 
 
 @pytest.mark.parametrize("upgrade", [b"websocket", b"h2c", b"TLS/1.0"])
