@@ -26,7 +26,7 @@ from neardup.index.outcomes import Added
 from neardup.index.prepared import EMPTY, SHORT, PreparedDocuments, of_batches, original_id
 from neardup.index.retention import note_added
 from neardup.index.segments import Keys, fresh_name, write_new
-from neardup.index.statements import State, Writing
+from neardup.index.statements import Writing
 from neardup.inputs.reader import Reader
 from neardup.params import Spec
 from neardup.types import I64, U32, U64, Mask
@@ -144,7 +144,7 @@ def _settle_ids(writing: Writing, load: _Load, on_duplicate: str) -> int:
     load.empty -= sum(1 for _, kind in gone if kind & EMPTY)
     load.short -= sum(1 for _, kind in gone if kind & SHORT)
     writing.delete([number for number, _ in gone])
-    writing.set_state(State(1, load.numbers - len(gone), load.empty, load.numbers))
+    writing.note_change(documents=load.numbers - len(gone), empty=load.empty, numbers=load.numbers)
     return len(gone)
 
 

@@ -95,7 +95,9 @@ class Core:
                     # Settle what a writer that was killed had begun to commit: an empty change, in its place in the
                     # log. While a reader is connected SQLite does not read such a log again, and takes the commit for
                     # undone; when all have closed it would be read again, and the commit would be back.
-                    core.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
+                    core.change(
+                        lambda writing, view: (None, replace(view, generation=writing.note_change().generation))
+                    )
                 core._clean_folder()
             undo.pop_all()
         return core
@@ -256,7 +258,7 @@ class Core:
                     writing.forget_keys()
                 for first, end, name in segments:
                     writing.put_segment(first, end, name, removed[(removed >= first) & (removed < end)])
-                view = self.views.renewed(writing, writing.raise_generation())
+                view = self.views.renewed(writing, writing.note_change().generation)
             self._publish(view)
         for name in old:
             self.unlink(name)

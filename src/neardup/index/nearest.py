@@ -7,14 +7,12 @@ they miss is found only by holding the texts asked about against every document,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
-from neardup.index.answers import Candidates, answers, as_hits, pairs_of
+from neardup.index.answers import Candidates, answers, as_hits, first_of_each, pairs_of
 from neardup.index.columns import Where, matching_rows
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
@@ -40,60 +38,39 @@ def nearest(
     where: Where,
     observer: Observer,
 ) -> list[list[Hit]]:
-    """Find the documents most like each query, most similar first; see ``Index.nearest``."""
+    """Find the documents most like each query; see ``Index.nearest``. A scan is O(queries * bytes of text)."""
     if not exhaustive:
         return answers(core, queries, top, threshold, where=where)
-    prepared = core.sketcher.prepare_query(Documents.from_bytes(queries))
-    how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where, "observer": observer}
-    return core.ask(partial(_scan, core=core, prepared=prepared, **how))
-
-
-def _scan(
-    reading: Reading,
-    view: View,
-    *,
-    core: Core,
-    prepared: PreparedDocuments,
-    top: int | None,
-    threshold: float,
-    where: Where,
-    observer: Observer,
-) -> list[list[Hit]]:
-    """Compare every document of a transaction that matches a filter with each query. O(queries * bytes of text)."""
-    sketcher = core.sketcher
-    count = len(prepared)
+    sketcher, count = core.sketcher, len(queries)
+    prepared = sketcher.prepare_query(Documents.from_bytes(queries))
     asked = sketcher.sets(prepared.normal)
     step = max(1, PAIRS_AT_A_TIME // max(1, count))
 
-    def check(rows: list[Row]) -> tuple[I64, I64, F64]:
-        """Query, number and similarity of the pairs of a block that reach the threshold."""
-        documents, numbers, _ = documents_of(rows, reading.path)
-        held = sketcher.sets(sketcher.normalized(documents))
-        query = np.repeat(np.arange(count), numbers.size)
-        place = np.tile(np.arange(numbers.size), count)
-        similarity = check_pairs(query, place, asked, held, threshold=threshold)
-        near = similarity >= threshold
-        return query[near], numbers[place[near]], similarity[near]
+    def scan(reading: Reading, view: View) -> list[list[Hit]]:
+        """Compare every document of a transaction that matches a filter with each query."""
 
-    observer.stage("scan", reading.state().documents, "documents")
-    chosen = (matching_rows(reading, rows, where) for rows in reading.blocks())
-    blocks = (rows[first : first + step] for rows in chosen for first in range(0, len(rows), step))
-    sizes: list[int] = []
+        def check(rows: list[Row]) -> tuple[int, I64, I64, F64]:
+            """Return the size of a block, and query, number and similarity of its pairs that reach the threshold."""
+            documents, numbers, _ = documents_of(rows, reading.path)
+            held = sketcher.sets(sketcher.normalized(documents))
+            query = np.repeat(np.arange(count), numbers.size)
+            place = np.tile(np.arange(numbers.size), count)
+            similarity = check_pairs(query, place, asked, held, threshold=threshold)
+            near = similarity >= threshold
+            return len(rows), query[near], numbers[place[near]], similarity[near]
 
-    def noted(rows: list[Row]) -> list[Row]:
-        sizes.append(len(rows))
-        return rows
+        observer.stage("scan", reading.state().documents, "documents")
+        chosen = (matching_rows(reading, rows, where) for rows in reading.blocks())
+        blocks = (rows[first : first + step] for rows in chosen for first in range(0, len(rows), step))
+        best = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        for size, *found in in_order(check, blocks, threads=core.threads):
+            query, number, similarity = (np.concatenate(pair) for pair in zip(best, found, strict=True))
+            order = first_of_each(query, top, number, -similarity)
+            best = query[order], number[order], similarity[order]
+            observer.advance(size)
+        return _as_hits(reading, view, prepared, *best)
 
-    best = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    for done, found in enumerate(in_order(check, map(noted, blocks), threads=core.threads)):
-        query, number, similarity = (np.concatenate(pair) for pair in zip(best, found, strict=True))
-        order = np.lexsort((number, -similarity, query))
-        if top is not None:
-            ordered = query[order]
-            order = order[np.arange(order.size) - np.searchsorted(ordered, ordered) < top]
-        best = query[order], number[order], similarity[order]
-        observer.advance(sizes[done])
-    return _as_hits(reading, view, prepared, *best)
+    return core.ask(scan)
 
 
 def _as_hits(

@@ -18,6 +18,7 @@ from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import FoundRows
+from neardup.index.answers import first_of_each
 from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import ContainedHit
@@ -43,13 +44,7 @@ class _IndexSource(Source):
 
     paths = None
 
-    def __init__(
-        self,
-        reading: Reading,
-        name: str,
-        passed: list[I64] | None = None,
-        where: Where = None,
-    ) -> None:
+    def __init__(self, reading: Reading, name: str, passed: list[I64] | None = None, where: Where = None) -> None:
         """Read the documents that match a filter. ``passed`` takes their numbers, block after block."""
         super().__init__(name, ReadOptions())
         self._reading, self._passed, self._where = reading, passed, where
@@ -149,9 +144,5 @@ def _pairs(found: FoundRows, cut: int, top: int | None) -> tuple[I64, I64, F64, 
         side = found.sizes.sides(piece.left, piece.right)
         columns.append((piece.left, piece.right - cut, piece.similarity, side))
     query, place, similarity, side = (np.concatenate(column) for column in zip(*columns, strict=True))
-    order = np.lexsort((place, -similarity, query))
-    if top is not None:
-        asked = query[order]
-        rank = np.arange(order.size) - np.searchsorted(asked, asked)
-        order = order[rank < top]
+    order = first_of_each(query, top, place, -similarity)
     return query[order], place[order], similarity[order], side[order]

@@ -78,28 +78,20 @@ class PreparedDocuments:
 
     def at(self, rows: I64 | slice) -> PreparedDocuments:
         """Some of the documents, rising; a slice shares the buffers."""
-        columns = self.columns
-        if isinstance(rows, slice):
-            documents, normal = (each.slice(rows.start, rows.stop) for each in (self.documents, self.normal))
-            ids, columns = self.ids[rows], columns and columns[rows]
-        elif rows.size == len(self):
+        picked = np.arange(len(self))[rows].tolist()
+        if len(picked) == len(self):
             return self
-        else:
-            picked = rows.tolist()
-            documents = Documents.from_bytes([self.documents.blob(row) for row in picked])
-            normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
-            ids, columns = [self.ids[row] for row in picked], columns and [columns[row] for row in picked]
-        return PreparedDocuments(
-            documents,
-            normal,
-            self.keys[:, rows],
-            self.prints[rows],
-            ids,
-            self.kinds[rows],
-            self.text_prints[rows],
-            self.id_prints[rows],
-            columns,
-        )
+
+        def some(block: Documents) -> Documents:
+            if isinstance(rows, slice):
+                return block.slice(rows.start, rows.stop)
+            return Documents.from_bytes([block.blob(row) for row in picked])
+
+        documents, normal, ids = some(self.documents), some(self.normal), [self.ids[row] for row in picked]
+        columns = self.columns and [self.columns[row] for row in picked]
+        keys, prints, kinds = self.keys[:, rows], self.prints[rows], self.kinds[rows]
+        hashes = self.text_prints[rows], self.id_prints[rows]
+        return PreparedDocuments(documents, normal, keys, prints, ids, kinds, *hashes, columns)
 
     def counted(self, status: list[str]) -> Added:
         """Counts of what became of them; ``status`` has a word for each."""
@@ -253,22 +245,17 @@ class Sketcher:
     def blob(self, value: Any, what: str) -> bytes:
         """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
         try:
-            return self._blob(value)
+            if self.is_item and isinstance(value, COLLECTIONS):
+                return join_items(value)
+            if isinstance(value, str):
+                return split_items(value) if self.is_item else value.encode("utf-8")
         except ItemError as exc:
             raise InputError(f"{what}: {exc}.") from exc
-
-    def _blob(self, value: Any) -> bytes:
-        if self.is_item and isinstance(value, COLLECTIONS):
-            return join_items(value)
-        if not isinstance(value, str):
-            wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
-            raise ItemError(f"it is of type {type(value).__name__}. Give {wanted}")
-        try:
-            return split_items(value) if self.is_item else value.encode("utf-8")
         except UnicodeEncodeError as exc:
-            raise ItemError(
-                f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
-            ) from exc
+            fault = f"it has a lone surrogate at character {exc.start + 1}"
+            raise InputError(f"{what}: {fault}. Decode it with errors='replace'.") from exc
+        wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
+        raise InputError(f"{what}: it is of type {type(value).__name__}. Give {wanted}.")
 
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:

@@ -41,7 +41,7 @@ def as_text(seconds: int) -> str:
 def note_added(writing: Writing, first: int) -> None:
     """Keep the time of the documents from number ``first`` on, which are added in this transaction."""
     seconds = now()
-    if writing.last_added() != seconds:
+    if [latest for _, latest in writing.added(MOST_NUMBER)] != [seconds]:
         writing.insert_added(first, seconds)
 
 
@@ -84,16 +84,9 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
         told = _told(writing, low, high, unknown, before)
         if not told.removed:
             return told, None
-        state = writing.state()
         _, empty = writing.count(low, high, EMPTY)
         writing.delete_range(low, high)
-        after = replace(
-            state,
-            generation=state.generation + 1,
-            documents=state.documents - told.removed,
-            empty=state.empty - empty,
-        )
-        writing.set_state(after)
+        after = writing.note_change(documents=-told.removed, empty=-empty)
         return told, replace(view, generation=after.generation)
 
     return core.change(work)
