@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from neardup._version import __version__
 from neardup.errors import FormatError, SpecMismatch
-from neardup.index.database import DATABASE, Database, log_size
-from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there
+from neardup.index.database import DATABASE, Database
+from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there, sizes
 from neardup.index.prepared import Sketcher
 from neardup.index.segments import PART, SUFFIX, Keys, fresh_name, write_new
 from neardup.index.statements import Reading, Writing
@@ -91,7 +91,7 @@ class Core:
             core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
             core.ask(lambda reading, view: None)
             if lock is not None:
-                if log_size(folder) > 0:
+                if sizes(folder).get(f"{DATABASE}-wal"):
                     # Settle what a writer that was killed had begun to commit: an empty change, in its place in the
                     # log. While a reader is connected SQLite does not read such a log again, and takes the commit for
                     # undone; when all have closed it would be read again, and the commit would be back.

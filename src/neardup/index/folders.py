@@ -164,11 +164,8 @@ def acknowledged(folder: Path) -> int | None:
 
 
 def write_acknowledged(folder: Path, generation: int) -> None:
-    """Say in a copy which change was its last."""
-    with open(folder / LOCK, "wb") as file:
-        file.write(_packed(generation))
-        file.flush()
-        os.fsync(file.fileno())
+    """Say in a copy which change was its last. It is not synced here."""
+    (folder / LOCK).write_bytes(_packed(generation))
 
 
 def sizes(folder: Path) -> dict[str, int]:

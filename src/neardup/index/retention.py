@@ -77,11 +77,10 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
     """Remove all documents that were added longer ago than ``age``, in one transaction, or only count them."""
     before = max(0, math.ceil(now() - age.total_seconds()))
     if dry_run:
-        return core.ask(lambda reading, view: _told(reading, *_reach(reading, before), before))
+        return core.ask(lambda reading, view: _older(reading, before)[0])
 
     def work(writing: Writing, view: View) -> tuple[RemovedByAge, View | None]:
-        low, high, unknown = _reach(writing, before)
-        told = _told(writing, low, high, unknown, before)
+        told, low, high = _older(writing, before)
         if not told.removed:
             return told, None
         _, empty = writing.count(low, high, EMPTY)
@@ -92,21 +91,11 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
     return core.change(work)
 
 
-def _reach(reading: Reading, before: int) -> tuple[int, int, int]:
-    """Return the numbers of documents that were added before a time: from the first one that is dated, to the end.
-
-    The third number is the first document after them whose time nobody knows.
-    """
+def _older(reading: Reading, before: int) -> tuple[RemovedByAge, int, int]:
+    """Return what a removal of what was added before a time comes to, its first number, and the one after its last."""
     rows, end = _times(reading), reading.state().next
     low = rows[0][0] if rows else end
+    high = next((first for first, seconds in rows if seconds is None or seconds >= before), end)
     unknown = next((first for first, seconds in rows if seconds is None), end)
-    return low, next((first for first, seconds in rows if seconds is None or seconds >= before), end), unknown
-
-
-def _told(reading: Reading, low: int, high: int, unknown: int, before: int) -> RemovedByAge:
-    end = reading.state().next
-    return RemovedByAge(
-        removed=reading.count(low, high, EMPTY)[0],
-        undated=reading.count(0, low, EMPTY)[0] + reading.count(unknown, end, EMPTY)[0],
-        before=as_text(before),
-    )
+    undated = reading.count(0, low, EMPTY)[0] + reading.count(unknown, end, EMPTY)[0]
+    return RemovedByAge(reading.count(low, high, EMPTY)[0], undated, as_text(before)), low, high

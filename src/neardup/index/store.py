@@ -288,13 +288,7 @@ class Index:
 
     @overload
     def query(
-        self,
-        texts: str,
-        *,
-        top: int | None = ...,
-        threshold: float | None = ...,
-        exact: bool = ...,
-        where: Where = ...,
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ..., where: Where = ...
     ) -> list[Hit]: ...
     @overload
     def query(
@@ -687,13 +681,7 @@ class Index:
         self, ids: Any, texts: Any, columns: Any = ..., *, threshold: float | None = ..., on_duplicate: str = ...
     ) -> Any: ...
     def add_if_new(
-        self,
-        ids: Any,
-        texts: Any,
-        columns: Any = None,
-        *,
-        threshold: float | None = None,
-        on_duplicate: str = "error",
+        self, ids: Any, texts: Any, columns: Any = None, *, threshold: float | None = None, on_duplicate: str = "error"
     ) -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 @shared.index_path
 @options.inputs
 @click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File that the lines are appended to; - is stdout.  [default: stdout]",
+    "--output", "-o", metavar="FILE", help="File that the lines are appended to; - is stdout.  [default: stdout]"
 )
 @click.option(
     "--removed",

@@ -30,13 +30,7 @@ _output = click.option("--output", "-o", metavar="FILE", help="File for the docu
 @options.output_format
 @options.voices
 def get(
-    *,
-    ctx: click.Context,
-    index: Path,
-    ids: tuple[str, ...],
-    output: str | None,
-    format: str | None,
-    voice: forms.Voice,
+    *, ctx: click.Context, index: Path, ids: tuple[str, ...], output: str | None, format: str | None, voice: forms.Voice
 ) -> None:
     """Print documents by their ids.
 

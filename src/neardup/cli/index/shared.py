@@ -184,19 +184,21 @@ class Done:
             faults=faults,
         )
 
-
-def added_rows(added: neardup.Added) -> list[tuple[str, str]]:
-    """What became of documents that were to be added, for a person."""
-    return [
-        ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
-        ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        *left_out(added.bad, added.blank, added.passed_over, added.columns),
-    ]
-
-
-def added_words(added: neardup.Added) -> list[str]:
-    """The same for the closing line."""
-    return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
+    def tell_added(
+        self,
+        voice: Voice,
+        added: neardup.Added,
+        summary: Mapping[str, Any] | None = None,
+        details: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
+        """Tell what became of documents that were to be added."""
+        words = [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
+        rows = [
+            ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
+            ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
+            *left_out(added.bad, added.blank, added.passed_over, added.columns),
+        ]
+        self.tell(voice, summary or added.as_dict(), rows, words, details=details, faults=added.faults)
 
 
 def spec_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
