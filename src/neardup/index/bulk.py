@@ -38,34 +38,32 @@ SEGMENT_DOCUMENTS = 1 << 23
 def build_folder(
     folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
 ) -> Added:
-    """Make an index of all that a reader reads. It takes its name when it is whole."""
+    """Make an index of all that a reader reads. It takes its name when it is whole.
+
+    Ids are compared at the end, by their hashes; 8 bytes of memory each.
+    """
     with appearing(folder) as place, closing(Database.create(place, spec, fast=True)) as made:
-        return _store_all(Core(place, spec, made, threads=threads), reader, on_duplicate, observer)
-
-
-def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
-    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
-    observer.stage("build", reader.total_bytes, "bytes")
-    read = Added()
-    with (
-        tempfile.TemporaryFile(dir=core.folder) as keys,
-        core.database.writing() as writing,
-        closing(of_batches(core.sketcher, reader, core.threads)) as batches,
-    ):
-        load = _Load(core, keys)
-        for batch, prepared in batches:
-            if len(prepared):
-                load.put(writing, prepared)
-            logs.skipped(batch.faults)
-            read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
-            observer.advance(batch.consumed)
-        load.write_segment(writing)
-        gone = _settle_ids(writing, load, on_duplicate)
-    core.database.settle()
+        core, read = Core(place, spec, made, threads=threads), Added()
+        observer.stage("build", reader.total_bytes, "bytes")
+        with (
+            tempfile.TemporaryFile(dir=place) as keys,
+            made.writing() as writing,
+            closing(of_batches(core.sketcher, reader, threads)) as batches,
+        ):
+            load = _Load(core, keys)
+            for batch, prepared in batches:
+                if len(prepared):
+                    load.put(writing, prepared)
+                logs.skipped(batch.faults)
+                read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+                observer.advance(batch.consumed)
+            load.write_segment(writing)
+            gone = _settle_ids(writing, load, on_duplicate)
+        made.settle()
     replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
     told = Added(columns=reader.columns, passed_over=reader.passed_over)
     stored = Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
-    return replace(read + told + stored, hints=load.sample.hints(core.spec))
+    return replace(read + told + stored, hints=load.sample.hints(spec))
 
 
 class _KeyFile:

@@ -16,7 +16,6 @@ from neardup.index.answers import Candidates, answers, as_hits, first_of_each, p
 from neardup.index.columns import Where, matching_rows
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
-from neardup.index.prepared import PreparedDocuments
 from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of
 from neardup.stages.verify import check_pairs
@@ -68,18 +67,12 @@ def nearest(
             order = first_of_each(query, top, number, -similarity)
             best = query[order], number[order], similarity[order]
             observer.advance(size)
-        return _as_hits(reading, view, prepared, *best)
+        query, number, similarity = best
+        met = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
+        pairs = pairs_of(np.repeat(np.arange(count), np.diff(met.ends, prepend=0)), met.numbers)
+        shared = dict(zip(pairs.tolist(), met.bands.tolist(), strict=True))  # bands may miss a document, then it has 0
+        bands = np.array([shared.get(pair, 0) for pair in pairs_of(query, number).tolist()], dtype=np.int32)
+        candidates = Candidates(query, number, bands, number)
+        return as_hits(reading, count, candidates, np.arange(number.size), similarity, {}, None)
 
     return core.ask(scan)
-
-
-def _as_hits(
-    reading: Reading, view: View, prepared: PreparedDocuments, query: I64, number: I64, similarity: F64
-) -> list[list[Hit]]:
-    """The pairs as hits, with the number of bands in which the two agree: none where the bands miss a document."""
-    met = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
-    asked = np.repeat(np.arange(len(prepared)), np.diff(met.ends, prepend=0))
-    shared = dict(zip(pairs_of(asked, met.numbers).tolist(), met.bands.tolist(), strict=True))
-    bands = np.array([shared.get(pair, 0) for pair in pairs_of(query, number).tolist()], dtype=np.int32)
-    candidates, order = Candidates(query, number, bands, number), np.arange(number.size)
-    return as_hits(reading, len(prepared), candidates, order, similarity, {}, None)
