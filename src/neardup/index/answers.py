@@ -67,13 +67,7 @@ class Candidates:
 
 
 def answers(
-    core: Core,
-    blobs: Sequence[bytes],
-    top: int | None,
-    threshold: float | None,
-    *,
-    is_first: bool = False,
-    where: Where = None,
+    core: Core, blobs: list[bytes], top: int | None, threshold: float | None, *, where: Where, is_first: bool = False
 ) -> list[list[Hit]]:
     """Return what is like each query, or with ``is_first`` only its first matches; see ``hits``."""
     limit = FIRST_POSTINGS if is_first else None

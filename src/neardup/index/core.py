@@ -38,14 +38,7 @@ class Core:
     """An open index."""
 
     def __init__(
-        self,
-        folder: Path | None,
-        spec: Spec,
-        database: Database,
-        *,
-        threads: int,
-        created_by: str = __version__,
-        lock: FolderLock | None = None,
+        self, folder: Path | None, spec: Spec, database: Database, *, threads: int, created_by: str = __version__
     ) -> None:
         self.folder = folder
         self.spec = spec
@@ -53,7 +46,7 @@ class Core:
         self.threads = threads
         self.created_by = created_by
         """Version of neardup that made it."""
-        self.lock = lock
+        self.lock: FolderLock | None = None
         """The lock of the folder, where it is open for writing."""
         self.sketcher = Sketcher(spec)
         self.views = Views(folder, spec)
@@ -88,7 +81,8 @@ class Core:
                 database = undo.enter_context(closing(Database.open(folder, read_only=False)))
                 with database.writing() as writing:
                     writing.migrate()
-            core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
+            core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""))
+            core.lock = lock
             core.ask(lambda reading, view: None)
             if lock is not None:
                 if sizes(folder).get(f"{DATABASE}-wal"):

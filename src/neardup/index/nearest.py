@@ -1,4 +1,4 @@
-"""The documents that are most like a text, also below the threshold: among the candidates, or among all documents.
+"""The documents that are most like a text, also below the threshold, among all documents of an index.
 
 Bands are chosen for the threshold. Below it they find ever fewer documents (``tuning.s_curve`` says how many), so what
 they miss is found only by holding the texts asked about against every document, which is done here.
@@ -6,13 +6,11 @@ they miss is found only by holding the texts asked about against every document,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
-from neardup.index.answers import Candidates, answers, as_hits, first_of_each, pairs_of
+from neardup.index.answers import Candidates, as_hits, first_of_each, pairs_of
 from neardup.index.columns import Where, matching_rows
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
@@ -27,25 +25,16 @@ PAIRS_AT_A_TIME = 1 << 20
 """Pairs of a text that is asked about and a document that are held at a time."""
 
 
-def nearest(
-    core: Core,
-    queries: Sequence[bytes],
-    *,
-    top: int | None,
-    threshold: float,
-    exhaustive: bool,
-    where: Where,
-    observer: Observer,
+def scan(
+    core: Core, queries: list[bytes], *, top: int | None, threshold: float, where: Where, observer: Observer
 ) -> list[list[Hit]]:
-    """Find the documents most like each query; see ``Index.nearest``. A scan is O(queries * bytes of text)."""
-    if not exhaustive:
-        return answers(core, queries, top, threshold, where=where)
+    """Find the documents most like each query by comparing it with all. O(queries * bytes of text)."""
     sketcher, count = core.sketcher, len(queries)
     prepared = sketcher.prepare_query(Documents.from_bytes(queries))
     asked = sketcher.sets(prepared.normal)
     step = max(1, PAIRS_AT_A_TIME // max(1, count))
 
-    def scan(reading: Reading, view: View) -> list[list[Hit]]:
+    def work(reading: Reading, view: View) -> list[list[Hit]]:
         """Compare every document of a transaction that matches a filter with each query."""
 
         def check(rows: list[Row]) -> tuple[int, I64, I64, F64]:
@@ -75,4 +64,4 @@ def nearest(
         candidates = Candidates(query, number, bands, number)
         return as_hits(reading, count, candidates, np.arange(number.size), similarity, {}, None)
 
-    return core.ask(scan)
+    return core.ask(work)

@@ -86,32 +86,19 @@ class _QuerySource(Source):
 
 
 def find_pairs(
-    core: Core,
-    reading: Reading,
-    index: object,
-    listing: ListOptions,
-    *,
-    link: str,
-    options: RunOptions,
-    observer: Observer,
+    core: Core, index: object, listing: ListOptions, *, link: str, options: RunOptions, observer: Observer
 ) -> Result:
-    """What ``find`` gives for the documents of a transaction; ``index`` is what the result names as its input."""
-    source = _IndexSource(reading, core.name)
-    reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
-    keep_written = listing.with_text is not False
-    with Run(reader, core.spec, options, observer=observer, keep_written=keep_written) as run:
-        return run.find(link).result(listing)
+    """What ``find`` gives for the documents of an index; ``index`` is what the result names as its input."""
+    with core.database.reading() as reading:
+        source = _IndexSource(reading, core.name)
+        reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
+        keep_written = listing.with_text is not False
+        with Run(reader, core.spec, options, observer=observer, keep_written=keep_written) as run:
+            return run.find(link).result(listing)
 
 
 def find_contained(
-    core: Core,
-    reading: Reading,
-    queries: Documents,
-    *,
-    top: int | None,
-    threshold: float,
-    where: Where,
-    observer: Observer | None,
+    core: Core, queries: Documents, *, top: int | None, threshold: float, where: Where, observer: Observer | None
 ) -> list[list[ContainedHit]]:
     """Find for each query the documents of which one contains the threshold's share of the other, most first.
 
@@ -120,15 +107,16 @@ def find_contained(
     found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
     spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
     passed = [np.empty(0, dtype=np.int64)]
-    stored = _IndexSource(reading, core.name, passed, where)
-    options = ReadOptions(item=core.sketcher.is_item)
-    reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
-    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
-        query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
-    number = np.concatenate(passed)[place]
-    named = names_of(reading.names(distinct(number).tolist()), reading.path)
+    with core.database.reading() as reading:
+        stored = _IndexSource(reading, core.name, passed, where)
+        options = ReadOptions(item=core.sketcher.is_item)
+        reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
+        with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
+            query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
+        number = np.concatenate(passed)[place]
+        named = names_of(reading.names(distinct(number).tolist()), reading.path)
+        beside = read_columns(reading, named)
     names = {number: (id, kind) for number, id, kind in named}
-    beside = read_columns(reading, named)
     columns = (query.tolist(), number.tolist(), similarity.tolist(), contained.tolist())
     for asked, at, share, side in zip(*columns, strict=True):
         found[asked].append(ContainedHit(original_id(*names[at]), share, SIDES[side], beside.get(at)))

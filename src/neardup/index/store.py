@@ -29,7 +29,7 @@ from neardup.index.checking import verify
 from neardup.index.columns import Where
 from neardup.index.core import Core, check_same
 from neardup.index.database import Database
-from neardup.index.nearest import ANY, nearest
+from neardup.index.nearest import ANY, scan
 from neardup.index.outcomes import (
     Added,
     Admission,
@@ -361,9 +361,8 @@ class Index:
         is_one, asked = self._core.sketcher.asked(texts)
         found: list[Any]
         if is_containment:
-            with self._core.database.reading() as reading:
-                how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
-                found = find_contained(self._core, reading, Documents.from_bytes(asked), **how)
+            how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
+            found = find_contained(self._core, Documents.from_bytes(asked), **how)
         else:
             found = answers(self._core, asked, top, least if exact else None, where=wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
@@ -383,7 +382,7 @@ class Index:
         """
         least, wanted = self._threshold(threshold), checked_where(where)
         is_one, asked = self._core.sketcher.asked(texts)
-        found = answers(self._core, asked, 1, least, is_first=True, where=wanted)
+        found = answers(self._core, asked, 1, least, where=wanted, is_first=True)
         matches = [hits[0] if hits else None for hits in found]
         return matches[0] if is_one else matches
 
@@ -429,9 +428,12 @@ class Index:
         """
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
-        how: dict[str, Any] = {"top": top, "exhaustive": exhaustive, "where": checked_where(where)}
+        how: dict[str, Any] = {"top": top, "threshold": least, "where": checked_where(where)}
         is_one, asked = self._core.sketcher.asked(texts)
-        found = nearest(self._core, asked, threshold=least, **how, observer=observer or Silent())
+        if exhaustive:
+            found = scan(self._core, asked, **how, observer=observer or Silent())
+        else:
+            found = answers(self._core, asked, **how)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def get(self, id: int | str) -> Stored | None:
@@ -503,9 +505,7 @@ class Index:
         params.check_choice(link, params.LINK_RULES, "link")
         listing = ListOptions(with_text, sort, top)
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
-        with self._core.database.reading() as reading:
-            how: dict[str, Any] = {"link": link, "options": options, "observer": observer or Silent()}
-            return find_pairs(self._core, reading, self, listing, **how)
+        return find_pairs(self._core, self, listing, link=link, options=options, observer=observer or Silent())
 
     def pairs(self, **options: Any) -> Any:
         """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from neardup.cli.index.tables import Counts
-    from neardup.cli.targets import Target
 
 
 @forms.command(
@@ -94,7 +93,9 @@ def add(
             )
         done = shared.Done(len(held), held.spec, begin)
     if target is not None:
-        _tell_new(ctx, voice, done, table, counts, target, threshold)
+        least = threshold if threshold is not None else done.spec.threshold
+        files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+        _tell_new(voice, done, table, counts, files, threshold=least)
     else:
         done.tell_added(voice, added)
 
@@ -137,21 +138,11 @@ def _add_new(
 
 
 def _tell_new(
-    ctx: click.Context,
-    voice: forms.Voice,
-    done: shared.Done,
-    table: Any,
-    counts: Counts,
-    target: Target,
-    threshold: float | None,
+    voice: forms.Voice, done: shared.Done, table: Any, counts: Counts, files: Sequence[str], *, threshold: float
 ) -> None:
-    """Write the list of what became of each document, and say how many were added."""
+    """Say how many documents were added, by the list of what became of each."""
     import pyarrow.compute as pc
 
-    from neardup.cli.index import tables
-
-    least = threshold if threshold is not None else done.spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
     new = pc.sum(table["is_new"]).as_py() or 0
     near = table.num_rows - table["similarity"].null_count
     skipped = table.num_rows - new - near
@@ -159,7 +150,7 @@ def _tell_new(
     numbers = {"read": counts.documents, "added": new, "near": near, "skipped": skipped}
     done.tell(
         voice,
-        {**numbers, **counts.left_out, "threshold": least},
+        {**numbers, **counts.left_out, "threshold": threshold},
         [
             ("added", f"{new:,} of {read}"),
             ("not added", f"{near:,} near-duplicates, {skipped:,} with an id that was there"),

@@ -43,9 +43,9 @@ def get(
 
     (target, _) = tables.choose_targets(index, (), output, format, json=False)
     with neardup.Index.open(index, read_only=True) as held:
-        found = [each for each in held.get_many(ids) if each is not None]
-        if len(found) < len(ids):
-            absent = next(id for id in ids if id not in {str(each.id) for each in found})
+        found = held.get_many(ids)
+        if None in found:
+            absent = ids[found.index(None)]
             raise InputError(f"there is no document {absent!r} in {click.format_filename(index)}. Leave the id out.")
         fields = {name: [getattr(each, name) for each in found] for name in ("id", "text", "columns")}
         table = tables.gathered({"id": tables.IDS, "text": tables.TEXT, "columns": tables.COLUMNS}, [fields])
