@@ -565,9 +565,8 @@ class Index:
         given = locals()
         self._need_writing(on_duplicate)
         if texts is not None:
-            reading = {"text": text, "id": id, "column": column, "glob": glob, "input_format": input_format}
-            for name, value in reading.items():
-                if value is not None:
+            for name in ("text", "id", "column", "glob", "input_format"):
+                if (value := given[name]) is not None:
                     raise InputError(
                         f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
                     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from neardup.cli.index.tables import Counts
+    from neardup.inputs.reader import Reader
 
 
 @forms.command(
@@ -82,8 +83,11 @@ def add(
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False, threads=threads) as held:
         if target is not None:
+            from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
+
+            reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
             how = {"threshold": threshold, "on_duplicate": on_duplicate}
-            table, counts = _add_new(ctx, held, inputs, reading, how, quiet=voice.quiet)
+            table, counts = _add_new(ctx, held, reader, how, quiet=voice.quiet)
         else:
             added = shared.watched(
                 ctx,
@@ -101,28 +105,20 @@ def add(
 
 
 def _add_new(
-    ctx: click.Context,
-    held: neardup.Index,
-    inputs: tuple[Path, ...],
-    reading: dict[str, Any],
-    how: dict[str, Any],
-    *,
-    quiet: bool,
+    ctx: click.Context, held: neardup.Index, reader: Reader, how: dict[str, Any], *, quiet: bool
 ) -> tuple[Any, Counts]:
     """Add what is new; id, is_new, match, similarity of every document, in order, and what was read."""
     import pyarrow as pa
 
     from neardup.cli.index import tables
     from neardup.index.stream.admitting import admit, steps
-    from neardup.inputs.reader import open_inputs
 
     counts = tables.Counts()
-    reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
 
     def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
         watching.stage("add", reader.total_bytes, "bytes")
         for batch in tables.asked(reader, counts):
-            for _, step in steps(held, batch.ids, batch.texts, batch.columns):
+            for _, step in steps(held, batch.ids, batch.texts, batch.columns, made=False):
                 told = admit(held, step, how)
                 yield {
                     "id": [each.id for each in told],

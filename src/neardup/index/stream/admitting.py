@@ -57,12 +57,7 @@ def texts_of(documents: Documents, *, item: bool) -> list[Any]:
 
 
 def steps(
-    index: OpenIndex,
-    ids: Sequence[Any],
-    texts: Sequence[Any],
-    columns: Sequence[str | None] | None,
-    *,
-    made: bool = False,
+    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], columns: Sequence[str | None] | None, *, made: bool
 ) -> Iterator[tuple[slice, Step]]:
     """Yield documents in steps, with their place; each step is looked at when the one before it is done.
 
