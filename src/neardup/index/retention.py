@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-
-import numpy as np
+from operator import itemgetter
 
 from neardup.index.core import Core
 from neardup.index.outcomes import RemovedByAge
 from neardup.index.prepared import EMPTY
 from neardup.index.statements import MOST_NUMBER, Reading, Writing
 from neardup.index.views import View
-from neardup.types import I64
 
 
 def now() -> int:
@@ -68,9 +67,8 @@ def times_of(reading: Reading, numbers: list[int]) -> list[int | None]:
     if not numbers:
         return []
     rows = _times(reading, min(numbers), max(numbers))
-    firsts: I64 = np.array([first for first, _ in rows], dtype=np.int64)
-    places = np.searchsorted(firsts, np.array(numbers, dtype=np.int64), side="right") - 1
-    return [rows[place][1] if place >= 0 else None for place in places.tolist()]
+    places = [bisect(rows, number, key=itemgetter(0)) - 1 for number in numbers]
+    return [rows[place][1] if place >= 0 else None for place in places]
 
 
 def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
 
@@ -599,12 +600,7 @@ class Index:
             on_duplicate: as for ``add``; an error names the id, and none of the documents that waited is added.
         """
         self._need_writing(on_duplicate)
-
-        def store(prepared: PreparedDocuments) -> list[str]:
-            self._need_writing()
-            return self._store(prepared, on_duplicate, strict=True)
-
-        return IndexBatch(self._core.sketcher, store)
+        return IndexBatch(self._core.sketcher, partial(self._store, on_duplicate=on_duplicate, strict=True))
 
     def add_each(
         self, ids: Iterable[int | str], texts: Iterable[Any], columns: Any = None, *, on_duplicate: str = "error"
@@ -618,6 +614,7 @@ class Index:
         return self._store(self._core.sketcher.from_given(ids, texts, columns), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
+        self._need_writing()
         if len(prepared) == 0:
             return []
         status = changes.store(self._core, prepared, on_duplicate, strict=strict)
