@@ -20,7 +20,7 @@ from tests.oracles.text import shingles
 
 from neardup import Index, InputError, SpecMismatch
 from neardup.cli import main
-from neardup.index import answers, checking, store
+from neardup.index import answers, checking, core
 from neardup.index.stream import lines as stream_lines
 from neardup.server.app import Service
 from neardup.stages import postings
@@ -218,8 +218,8 @@ def test_specs_of_one_id_are_not_one_spec(tmp_path: Path, monkeypatch: pytest.Mo
     with Index.create(**OPTIONS) as one, Index.create(**{**OPTIONS, "seed": 7}) as other:
         monkeypatch.setattr(type(one.spec), "id", "0123456789ab")
         with pytest.raises(SpecMismatch, match="seed"):
-            store._check_same(one.spec, other.spec, "other")
-        store._check_same(one.spec, one.spec, "itself")
+            core.check_same(one.spec, other.spec, "other")
+        core.check_same(one.spec, one.spec, "itself")
 
 
 @pytest.mark.parametrize("worse", [None, *WORSE])
