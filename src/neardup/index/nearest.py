@@ -59,7 +59,7 @@ def scan(
         query, number, similarity = best
         met = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
         pairs = pairs_of(np.repeat(np.arange(count), np.diff(met.ends, prepend=0)), met.numbers)
-        shared = dict(zip(pairs.tolist(), met.bands.tolist(), strict=True))  # bands may miss a document, then it has 0
+        shared = dict(zip(pairs.tolist(), met.bands.tolist(), strict=True))  # without those that no band finds
         bands = np.array([shared.get(pair, 0) for pair in pairs_of(query, number).tolist()], dtype=np.int32)
         candidates = Candidates(query, number, bands, number)
         return as_hits(reading, count, candidates, np.arange(number.size), similarity, {}, None)

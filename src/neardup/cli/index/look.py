@@ -132,16 +132,13 @@ def statistics(*, ctx: click.Context, index: Path, voice: forms.Voice) -> None:
     """
     with neardup.Index.open(index, read_only=True) as held:
         found = shared.watched(ctx, lambda _: held.statistics())
-    sharing = "not counted: there are too many postings"
+    sharing, copied = "not counted: there are too many postings", counted(found.copied, "document")
     if found.sharing is not None:
         sharing = f"{counted(found.sharing, 'document')} with a band of another text; all others have exact copies only"
     rows = [
         ("documents", f"{found.documents:,}, {found.empty:,} empty"),
         ("distinct", counted(found.distinct, "text")),
-        (
-            "copies",
-            f"{counted(found.copied, 'document')} with the text of another; {found.largest_group:,} of the same",
-        ),
+        ("copies", f"{copied} with the text of another; {found.largest_group:,} of the same"),
         ("sharing", sharing),
         ("segments", f"{len(found.segments):,}; {counted(found.tail_documents, 'document')} in none yet"),
         ("size", megabytes(found.total_bytes)),
