@@ -92,7 +92,7 @@ class _Load:
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
-        writing.insert(prepared.rows(self.numbers), with_columns=prepared.columns is not None)
+        writing.insert(prepared.rows(self.numbers))
         note_added(writing, self.numbers)
         self.numbers += len(prepared)
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))

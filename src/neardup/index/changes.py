@@ -91,7 +91,7 @@ def _put(
     after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
     first = after.next - n
     if n:
-        writing.insert(chosen.rows(first), with_columns=chosen.columns is not None)
+        writing.insert(chosen.rows(first))
         note_added(writing, first)
     if core.folder is not None:
         writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))

@@ -107,13 +107,13 @@ class PreparedDocuments:
         )
 
     def rows(self, first: int) -> Iterator[tuple[Any, ...]]:
-        """Return the documents as they are stored, numbered from ``first``; with columns only if any has them."""
+        """Return the documents as they are stored, numbered from ``first``."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
         texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
-        parts = numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts
-        return zip(*parts, strict=True) if self.columns is None else zip(*parts, self.columns, strict=True)
+        columns = self.columns or [None] * len(self)
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), columns, texts, strict=True)
 
 
 class Sketcher:

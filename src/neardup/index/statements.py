@@ -322,12 +322,10 @@ class Reading:
 class Writing(Reading):
     """What can be changed inside one transaction."""
 
-    def insert(self, rows: Iterable[tuple[Any, ...]], *, with_columns: bool) -> None:
-        """Store documents: number, id, kind, checksum, text and, ``with_columns``, their columns."""
-        more, mark = (", columns", ", ?") if with_columns else ("", "")
-        self.connection.executemany(
-            f"INSERT INTO doc (number, id, kind, sum, text{more}) VALUES (?, ?, ?, ?, ?{mark})", rows
-        )
+    def insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Store documents: number, id, kind, checksum, columns as JSON or None, and text."""
+        query = "INSERT INTO doc (number, id, kind, sum, columns, text) VALUES (?, ?, ?, ?, ?, ?)"
+        self.connection.executemany(query, rows)
 
     def insert_added(self, first: int, seconds: int) -> None:
         """Say when the documents from number ``first`` on were added."""
