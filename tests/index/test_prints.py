@@ -21,7 +21,7 @@ from tests.oracles.text import shingles
 from neardup import Index, InputError, SpecMismatch
 from neardup.cli import main
 from neardup.index import answers, checking, core
-from neardup.index.stream import lines as stream_lines
+from neardup.inputs import names
 from neardup.server.app import Service
 from neardup.stages import postings
 from neardup.types import Documents
@@ -256,7 +256,7 @@ def test_stream_lets_every_new_text_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worse: str | None, named: bool
 ) -> None:
     """Also where it names texts itself, and the hashes that it names them by are one."""
-    monkeypatch.setattr(stream_lines.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
+    monkeypatch.setattr(names.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
     texts = [text for pair in weak_pairs(6, seed=8) for text in pair] + ["", " ", "short"]
     rows = [{"id": f"id {i}", "text": text} if named else {"text": text} for i, text in enumerate(texts)]
     body = "".join(json.dumps(row) + "\n" for row in rows)
