@@ -69,7 +69,7 @@ class Candidates:
 def answers(
     core: Core, blobs: list[bytes], top: int | None, threshold: float | None, *, where: Where, is_first: bool = False
 ) -> list[list[Hit]]:
-    """Return what is like each query, or with ``is_first`` only its first matches; see ``hits``."""
+    """Return the hits of each query, or with ``is_first`` only its first matches; see ``hits``."""
     limit = FIRST_POSTINGS if is_first else None
     if threshold is not None and len(blobs) == 1 and where is None:
         few = quick(core, blobs[0], top=top, threshold=threshold)
@@ -268,7 +268,7 @@ def as_hits(
     names: dict[int, tuple[str, int]],
     top: int | None,
 ) -> list[list[Hit]]:
-    """Hits of each query in ``order``, as many as are wanted and still there."""
+    """Return the hits of each query in ``order``, at most ``top`` of those whose documents are still there."""
     chosen: list[list[tuple[int, float | None, int]]] = [[] for _ in range(queries)]
     bounds = np.searchsorted(candidates.query[order], np.arange(queries + 1)).tolist()
     numbers, bands = candidates.number[order].tolist(), candidates.bands[order].tolist()

@@ -129,7 +129,7 @@ def page(
 
 
 def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
-    """The documents of a page, as many as have some megabytes of text together, and one at least."""
+    """List the documents of a page, up to some megabytes of text, and at least one."""
     times = [None if at is None else as_text(at) for at in times_of(reading, [name[0] for name in names])]
     columns = read_columns(reading, names)
     listed: list[ListedDocument] = []

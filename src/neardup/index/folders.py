@@ -164,7 +164,7 @@ def acknowledged(folder: Path) -> int | None:
 
 
 def write_acknowledged(folder: Path, generation: int) -> None:
-    """Say in a copy which change was its last. It is not synced here."""
+    """Note the last change of a copy. The caller syncs the file."""
     (folder / LOCK).write_bytes(_packed(generation))
 
 

@@ -1,7 +1,7 @@
 """The documents that are most like a text, also below the threshold, among all documents of an index.
 
-Bands are chosen for the threshold. Below it they find ever fewer documents (``tuning.s_curve`` says how many), so what
-they miss is found only by holding the texts asked about against every document, which is done here.
+Bands are chosen for the threshold. Below it they find ever fewer documents (``tuning.s_curve`` says how many), so here
+the texts asked about are compared with every document.
 """
 
 from __future__ import annotations

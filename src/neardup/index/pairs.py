@@ -88,7 +88,7 @@ class _QuerySource(Source):
 def find_pairs(
     core: Core, index: object, listing: ListOptions, *, link: str, options: RunOptions, observer: Observer
 ) -> Result:
-    """What ``find`` gives for the documents of an index; ``index`` is what the result names as its input."""
+    """Return the result of ``find`` for the documents of an index; it names ``index`` as its input."""
     with core.database.reading() as reading:
         source = _IndexSource(reading, core.name)
         reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)

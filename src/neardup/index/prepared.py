@@ -77,7 +77,7 @@ class PreparedDocuments:
         return has
 
     def at(self, rows: I64 | slice) -> PreparedDocuments:
-        """Some of the documents, rising; a slice shares the buffers."""
+        """Return some of the documents, in ascending order; a slice shares the buffers."""
         picked = np.arange(len(self))[rows].tolist()
         if len(picked) == len(self):
             return self
@@ -243,7 +243,7 @@ class Sketcher:
         return [self.blob(value, f"text {position} (counted from 0)") for position, value in values]
 
     def blob(self, value: Any, what: str) -> bytes:
-        """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
+        """Return the bytes of one text, or set. Raises InputError, which calls it ``what``, if it cannot be used."""
         try:
             if self.is_item and isinstance(value, COLLECTIONS):
                 return join_items(value)

@@ -90,7 +90,7 @@ def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
 
 
 def _older(reading: Reading, before: int) -> tuple[RemovedByAge, int, int]:
-    """Return what a removal of what was added before a time comes to, its first number, and the one after its last."""
+    """Return the counts of a removal by time of addition, its first number, and the number after its last."""
     rows, end = _times(reading), reading.state().next
     low = rows[0][0] if rows else end
     high = next((first for first, seconds in rows if seconds is None or seconds >= before), end)
