@@ -20,8 +20,8 @@ from tests.oracles.text import shingles
 
 from neardup import Index, InputError, SpecMismatch
 from neardup.cli import main
-from neardup.index import answers, checking, store
-from neardup.index.stream import lines as stream_lines
+from neardup.index import answers, checking, core
+from neardup.inputs import names
 from neardup.server.app import Service
 from neardup.stages import postings
 from neardup.types import Documents
@@ -218,8 +218,8 @@ def test_specs_of_one_id_are_not_one_spec(tmp_path: Path, monkeypatch: pytest.Mo
     with Index.create(**OPTIONS) as one, Index.create(**{**OPTIONS, "seed": 7}) as other:
         monkeypatch.setattr(type(one.spec), "id", "0123456789ab")
         with pytest.raises(SpecMismatch, match="seed"):
-            store._check_same(one.spec, other.spec, "other")
-        store._check_same(one.spec, one.spec, "itself")
+            core.check_same(one.spec, other.spec, "other")
+        core.check_same(one.spec, one.spec, "itself")
 
 
 @pytest.mark.parametrize("worse", [None, *WORSE])
@@ -256,7 +256,7 @@ def test_stream_lets_every_new_text_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worse: str | None, named: bool
 ) -> None:
     """Also where it names texts itself, and the hashes that it names them by are one."""
-    monkeypatch.setattr(stream_lines.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
+    monkeypatch.setattr(names.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
     texts = [text for pair in weak_pairs(6, seed=8) for text in pair] + ["", " ", "short"]
     rows = [{"id": f"id {i}", "text": text} if named else {"text": text} for i, text in enumerate(texts)]
     body = "".join(json.dumps(row) + "\n" for row in rows)

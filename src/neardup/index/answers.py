@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -20,7 +21,7 @@ from neardup.cutting import distinct
 from neardup.index.columns import Where, matching, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
-from neardup.index.prepared import COLUMNS, PreparedDocuments, Sketcher, id_keys, original_id
+from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading, Row
 from neardup.index.views import View, documents_of, names_of
 from neardup.kernels.asking import FEW
@@ -66,15 +67,9 @@ class Candidates:
 
 
 def answers(
-    core: Core,
-    blobs: Sequence[bytes],
-    top: int | None,
-    threshold: float | None,
-    *,
-    is_first: bool = False,
-    where: Where = None,
+    core: Core, blobs: list[bytes], top: int | None, threshold: float | None, *, where: Where, is_first: bool = False
 ) -> list[list[Hit]]:
-    """Return what is like each query, or with ``is_first`` only its first matches; see ``hits``."""
+    """Return the hits of each query, or with ``is_first`` only its first matches; see ``hits``."""
     limit = FIRST_POSTINGS if is_first else None
     if threshold is not None and len(blobs) == 1 and where is None:
         few = quick(core, blobs[0], top=top, threshold=threshold)
@@ -161,9 +156,7 @@ def hits(
         if top is not None:
             is_open = np.bincount(query[similarity >= 0], minlength=queries) < top
     near = np.flatnonzero(similarity >= 0)
-    near = near[np.lexsort((number[near], -similarity[near], group[near], query[near]))]
-    if top is not None:
-        near = near[np.arange(near.size) - np.searchsorted(query[near], query[near]) < top]
+    near = near[first_of_each(query[near], top, number[near], -similarity[near], group[near])]
     cut = near[met.is_cut[query[near]]]
     if cut.size:
         bands[cut] = _bands_shared(reading, sketcher, number[cut], keys[:, query[cut]])
@@ -175,6 +168,13 @@ def hits(
         for place, told in zip(again.tolist(), how(prepared=prepared.at(again), failed=failed), strict=True):
             found[place] = told
     return found
+
+
+def first_of_each(query: I64, top: int | None, *keys: NDArray[Any]) -> I64:
+    """Return the order of pairs by query and then by keys, the last key first; at most ``top`` pairs of each query."""
+    order = np.lexsort((*keys, query))
+    ordered = query[order]
+    return order if top is None else order[np.arange(order.size) - np.searchsorted(ordered, ordered) < top]
 
 
 def pairs_of(query: I64, number: I64) -> I64:
@@ -268,31 +268,26 @@ def as_hits(
     names: dict[int, tuple[str, int]],
     top: int | None,
 ) -> list[list[Hit]]:
-    """Hits of each query in ``order``, as many as are wanted and still there."""
-    found: list[list[Hit]] = [[] for _ in range(queries)]
+    """Return the hits of each query in ``order``, at most ``top`` of those whose documents are still there."""
+    chosen: list[list[tuple[int, float | None, int]]] = [[] for _ in range(queries)]
     bounds = np.searchsorted(candidates.query[order], np.arange(queries + 1)).tolist()
     numbers, bands = candidates.number[order].tolist(), candidates.bands[order].tolist()
     values = [None] * len(numbers) if similarity is None else similarity[order].tolist()
-    for query in range(queries):
-        hits = found[query]
-        columns: dict[int, dict[str, Any]] = {}
-        begin, end = bounds[query], bounds[query + 1]
-        while begin < end and (top is None or len(hits) < top):
-            stop = end if top is None else min(end, begin + top - len(hits))
+    for met, (begin, end) in zip(chosen, pairwise(bounds), strict=True):
+        while begin < end and (top is None or len(met) < top):
+            stop = end if top is None else min(end, begin + top - len(met))
             unknown = [number for number in numbers[begin:stop] if number not in names]
             if unknown:
-                met = names_of(reading.names(unknown), reading.path)
-                names.update((number, (id, kind)) for number, id, kind in met)
-                if len(met) < len(set(unknown)):
-                    reading.check_absent([number for number in set(unknown) if number not in names])
-            for place in range(begin, stop):
-                name = names.get(numbers[place])
-                if name is not None:
-                    if name[1] & COLUMNS and numbers[place] not in columns:
-                        columns = read_columns(reading, [(at, *names[at]) for at in numbers[begin:stop] if at in names])
-                    hits.append(Hit(original_id(*name), values[place], bands[place], columns.get(numbers[place])))
+                names |= {number: (id, kind) for number, id, kind in names_of(reading.names(unknown), reading.path)}
+                if absent := set(unknown) - names.keys():
+                    reading.check_absent(list(absent))
+            met += [(numbers[at], values[at], bands[at]) for at in range(begin, stop) if numbers[at] in names]
             begin = stop
-    return found
+    columns = read_columns(reading, {number: (number, *names[number]) for met in chosen for number, *_ in met}.values())
+    return [
+        [Hit(original_id(*names[number]), value, bands, columns.get(number)) for number, value, bands in met]
+        for met in chosen
+    ]
 
 
 def find_ids(

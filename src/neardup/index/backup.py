@@ -92,10 +92,10 @@ def _copy(
     _copy_database(reading, place / _PART, observer)
     if core.folder is None:
         _add_postings(core, reading, place)
-    for path in (place / _PART, *(place / folders.SEGMENTS).iterdir()):
+    folders.write_acknowledged(place, reading.generation())
+    for path in (place / _PART, place / folders.LOCK, *(place / folders.SEGMENTS).iterdir()):
         with open(path, "r+b") as written:
             os.fsync(written.fileno())
-    folders.write_acknowledged(place, reading.generation())
     sync_folder(place / folders.SEGMENTS)
 
 

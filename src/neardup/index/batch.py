@@ -37,9 +37,8 @@ class IndexBatch:
         self._sketcher = sketcher
         self._store = store
         self._lock = threading.Lock()
-        self._ids: list[int | str] = []
-        self._blobs: list[bytes] = []
-        self._columns: list[str | None] = []
+        self._held: list[tuple[int | str, bytes, str | None]] = []
+        """Id, text and columns of those that wait."""
         self._nbytes = 0
         self._is_closed = False
         self.added = Added()
@@ -47,7 +46,7 @@ class IndexBatch:
 
     def __len__(self) -> int:
         """Documents that wait."""
-        return len(self._ids)
+        return len(self._held)
 
     def add(self, id: int | str, text: Any, columns: Mapping[str, Any] | None = None) -> None:
         """Add a document; with it, all that wait are stored when there are 4,096 or 4 MB of them.
@@ -62,11 +61,9 @@ class IndexBatch:
         with self._lock:
             if self._is_closed:
                 raise InputError("the batch has ended, and takes no more documents. Begin another one.")
-            self._ids.append(name)
-            self._blobs.append(blob)
-            self._columns.append(stored)
+            self._held.append((name, blob, stored))
             self._nbytes += len(blob) + len(stored or "")
-            if len(self._ids) >= DOCUMENTS or self._nbytes >= BATCH_BYTES:
+            if len(self._held) >= DOCUMENTS or self._nbytes >= BATCH_BYTES:
                 self._flush()
 
     def flush(self) -> None:
@@ -75,9 +72,9 @@ class IndexBatch:
             self._flush()
 
     def _flush(self) -> None:
-        ids, blobs, columns = self._ids, self._blobs, self._columns
-        self._ids, self._blobs, self._columns, self._nbytes = [], [], [], 0
-        if ids:
+        held, self._held, self._nbytes = self._held, [], 0
+        if held:
+            ids, blobs, columns = zip(*held, strict=True)
             prepared = self._sketcher.prepare(Documents.from_bytes(blobs), ids, columns)
             self.added += prepared.counted(self._store(prepared))
 

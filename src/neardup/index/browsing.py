@@ -129,26 +129,21 @@ def page(
 
 
 def _listed(core: Core, reading: Reading, names: list[Name], opening: int) -> list[ListedDocument]:
-    """The documents of a page, as many as have some megabytes of text together, and one at least."""
+    """List the documents of a page, up to some megabytes of text, and at least one."""
     times = [None if at is None else as_text(at) for at in times_of(reading, [name[0] for name in names])]
     columns = read_columns(reading, names)
-    if not opening:
-        named = zip(names, times, strict=True)
-        return [
-            ListedDocument(original_id(id, kind), None, None, at, columns.get(number))
-            for (number, id, kind, _), at in named
-        ]
     listed: list[ListedDocument] = []
-    nbytes = 0
-    for name, at in zip(names, times, strict=True):
-        rows = reading.rows([name[0]])
-        nbytes += len(rows[0][4])
-        if listed and nbytes > BATCH_BYTES:
-            break
-        documents_of(rows, reading.path)
-        text = core.sketcher.text(rows[0][4])
-        id = original_id(name[1], name[2])
-        listed.append(ListedDocument(id, len(text), text[:opening], at, columns.get(name[0])))
+    nbytes, size, begin = 0, None, None
+    for (number, id, kind, _), at in zip(names, times, strict=True):
+        if opening:
+            rows = reading.rows([number])
+            nbytes += len(rows[0][4])
+            if listed and nbytes > BATCH_BYTES:
+                break
+            documents_of(rows, reading.path)
+            text = core.sketcher.text(rows[0][4])
+            size, begin = len(text), text[:opening]
+        listed.append(ListedDocument(original_id(id, kind), size, begin, at, columns.get(number)))
     return listed
 
 

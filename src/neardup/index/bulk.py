@@ -26,7 +26,7 @@ from neardup.index.outcomes import Added
 from neardup.index.prepared import EMPTY, SHORT, PreparedDocuments, of_batches, original_id
 from neardup.index.retention import note_added
 from neardup.index.segments import Keys, fresh_name, write_new
-from neardup.index.statements import State, Writing
+from neardup.index.statements import Writing
 from neardup.inputs.reader import Reader
 from neardup.params import Spec
 from neardup.types import I64, U32, U64, Mask
@@ -38,34 +38,32 @@ SEGMENT_DOCUMENTS = 1 << 23
 def build_folder(
     folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
 ) -> Added:
-    """Make an index of all that a reader reads. It takes its name when it is whole."""
+    """Make an index of all that a reader reads. It takes its name when it is whole.
+
+    Ids are compared at the end, by their hashes; 8 bytes of memory each.
+    """
     with appearing(folder) as place, closing(Database.create(place, spec, fast=True)) as made:
-        return _store_all(Core(place, spec, made, threads=threads), reader, on_duplicate, observer)
-
-
-def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
-    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
-    observer.stage("build", reader.total_bytes, "bytes")
-    read = Added()
-    with (
-        tempfile.TemporaryFile(dir=core.folder) as keys,
-        core.database.writing() as writing,
-        closing(of_batches(core.sketcher, reader, core.threads)) as batches,
-    ):
-        load = _Load(core, keys)
-        for batch, prepared in batches:
-            if len(prepared):
-                load.put(writing, prepared)
-            logs.skipped(batch.faults)
-            read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
-            observer.advance(batch.consumed)
-        load.write_segment(writing)
-        gone = _settle_ids(writing, load, on_duplicate)
-    core.database.settle()
+        core, read = Core(place, spec, made, threads=threads), Added()
+        observer.stage("build", reader.total_bytes, "bytes")
+        with (
+            tempfile.TemporaryFile(dir=place) as keys,
+            made.writing() as writing,
+            closing(of_batches(core.sketcher, reader, threads)) as batches,
+        ):
+            load = _Load(core, keys)
+            for batch, prepared in batches:
+                if len(prepared):
+                    load.put(writing, prepared)
+                logs.skipped(batch.faults)
+                read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+                observer.advance(batch.consumed)
+            load.write_segment(writing)
+            gone = _settle_ids(writing, load, on_duplicate)
+        made.settle()
     replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
     told = Added(columns=reader.columns, passed_over=reader.passed_over)
     stored = Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
-    return replace(read + told + stored, hints=load.sample.hints(core.spec))
+    return replace(read + told + stored, hints=load.sample.hints(spec))
 
 
 class _KeyFile:
@@ -94,7 +92,7 @@ class _Load:
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
-        writing.insert(prepared.rows(self.numbers), with_columns=prepared.columns is not None)
+        writing.insert(prepared.rows(self.numbers))
         note_added(writing, self.numbers)
         self.numbers += len(prepared)
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
@@ -144,7 +142,7 @@ def _settle_ids(writing: Writing, load: _Load, on_duplicate: str) -> int:
     load.empty -= sum(1 for _, kind in gone if kind & EMPTY)
     load.short -= sum(1 for _, kind in gone if kind & SHORT)
     writing.delete([number for number, _ in gone])
-    writing.set_state(State(1, load.numbers - len(gone), load.empty, load.numbers))
+    writing.note_change(documents=load.numbers - len(gone), empty=load.empty, numbers=load.numbers)
     return len(gone)
 
 

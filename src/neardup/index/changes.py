@@ -91,7 +91,7 @@ def _put(
     after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
     first = after.next - n
     if n:
-        writing.insert(chosen.rows(first), with_columns=chosen.columns is not None)
+        writing.insert(chosen.rows(first))
         note_added(writing, first)
     if core.folder is not None:
         writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))
@@ -103,13 +103,8 @@ def _take_away(writing: Writing, gone: Stored, *, added: int = 0, empty: int = 0
     """Remove documents and set the counters, also for those that are added next, ``empty`` of them empty."""
     if gone:
         writing.delete([number for number, _ in gone.values()])
-    state = writing.state()
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
-    after = State(
-        state.generation + 1, state.documents + added - len(gone), state.empty + empty - lost, state.next + added
-    )
-    writing.set_state(after)
-    return after
+    return writing.note_change(documents=added - len(gone), empty=empty - lost, numbers=added)
 
 
 def remove(core: Core, ids: Sequence[str] | None, where: Where, missing: str) -> int:

@@ -109,12 +109,10 @@ def _segments(core: Core, reading: Reading) -> list[tuple[int, int, str, str]]:
     damaged = []
     for first, span, name in reading.segments():
         try:
-            run = open_segment(core.segment(name), first, span, core.views.rows, core.spec.id)
-            pages = bad_pages(run)
-            if not pages:
-                continue
-            fault = f"{pages} of its pages are damaged"
+            pages = bad_pages(open_segment(core.segment(name), first, span, core.views.rows, core.spec.id))
+            fault = f"{pages} of its pages are damaged" if pages else None
         except FormatError as exc:
             fault = str(exc)
-        damaged.append((first, span, name, f"segments/{name}: {fault}"))
+        if fault is not None:
+            damaged.append((first, span, name, f"segments/{name}: {fault}"))
     return damaged

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from neardup._version import __version__
 from neardup.errors import FormatError, SpecMismatch
-from neardup.index.database import DATABASE, Database, log_size
-from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there
+from neardup.index.database import DATABASE, Database
+from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there, sizes
 from neardup.index.prepared import Sketcher
 from neardup.index.segments import PART, SUFFIX, Keys, fresh_name, write_new
 from neardup.index.statements import Reading, Writing
@@ -38,14 +38,7 @@ class Core:
     """An open index."""
 
     def __init__(
-        self,
-        folder: Path | None,
-        spec: Spec,
-        database: Database,
-        *,
-        threads: int,
-        created_by: str = __version__,
-        lock: FolderLock | None = None,
+        self, folder: Path | None, spec: Spec, database: Database, *, threads: int, created_by: str = __version__
     ) -> None:
         self.folder = folder
         self.spec = spec
@@ -53,7 +46,7 @@ class Core:
         self.threads = threads
         self.created_by = created_by
         """Version of neardup that made it."""
-        self.lock = lock
+        self.lock: FolderLock | None = None
         """The lock of the folder, where it is open for writing."""
         self.sketcher = Sketcher(spec)
         self.views = Views(folder, spec)
@@ -88,14 +81,17 @@ class Core:
                 database = undo.enter_context(closing(Database.open(folder, read_only=False)))
                 with database.writing() as writing:
                     writing.migrate()
-            core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
+            core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""))
+            core.lock = lock
             core.ask(lambda reading, view: None)
             if lock is not None:
-                if log_size(folder) > 0:
+                if sizes(folder).get(f"{DATABASE}-wal"):
                     # Settle what a writer that was killed had begun to commit: an empty change, in its place in the
                     # log. While a reader is connected SQLite does not read such a log again, and takes the commit for
                     # undone; when all have closed it would be read again, and the commit would be back.
-                    core.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
+                    core.change(
+                        lambda writing, view: (None, replace(view, generation=writing.note_change().generation))
+                    )
                 core._clean_folder()
             undo.pop_all()
         return core
@@ -256,7 +252,7 @@ class Core:
                     writing.forget_keys()
                 for first, end, name in segments:
                     writing.put_segment(first, end, name, removed[(removed >= first) & (removed < end)])
-                view = self.views.renewed(writing, writing.raise_generation())
+                view = self.views.renewed(writing, writing.note_change().generation)
             self._publish(view)
         for name in old:
             self.unlink(name)

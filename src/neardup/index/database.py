@@ -24,14 +24,6 @@ DATABASE = "index.sqlite"
 BUSY_SECONDS = 60.0
 
 
-def log_size(folder: Path) -> int:
-    """Bytes of the log beside the database of an index; 0 when there is none."""
-    try:
-        return os.path.getsize(folder / f"{DATABASE}-wal")
-    except OSError:
-        return 0
-
-
 class Database:
     """The database of one index, and its connections: one that writes, and as many that read as read at a time.
 

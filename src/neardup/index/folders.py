@@ -164,11 +164,8 @@ def acknowledged(folder: Path) -> int | None:
 
 
 def write_acknowledged(folder: Path, generation: int) -> None:
-    """Say in a copy which change was its last."""
-    with open(folder / LOCK, "wb") as file:
-        file.write(_packed(generation))
-        file.flush()
-        os.fsync(file.fileno())
+    """Note the last change of a copy. The caller syncs the file."""
+    (folder / LOCK).write_bytes(_packed(generation))
 
 
 def sizes(folder: Path) -> dict[str, int]:

@@ -18,6 +18,7 @@ from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import FoundRows
+from neardup.index.answers import first_of_each
 from neardup.index.columns import Where, matching_rows, read_columns
 from neardup.index.core import Core
 from neardup.index.outcomes import ContainedHit
@@ -43,13 +44,7 @@ class _IndexSource(Source):
 
     paths = None
 
-    def __init__(
-        self,
-        reading: Reading,
-        name: str,
-        passed: list[I64] | None = None,
-        where: Where = None,
-    ) -> None:
+    def __init__(self, reading: Reading, name: str, passed: list[I64] | None = None, where: Where = None) -> None:
         """Read the documents that match a filter. ``passed`` takes their numbers, block after block."""
         super().__init__(name, ReadOptions())
         self._reading, self._passed, self._where = reading, passed, where
@@ -91,32 +86,19 @@ class _QuerySource(Source):
 
 
 def find_pairs(
-    core: Core,
-    reading: Reading,
-    index: object,
-    listing: ListOptions,
-    *,
-    link: str,
-    options: RunOptions,
-    observer: Observer,
+    core: Core, index: object, listing: ListOptions, *, link: str, options: RunOptions, observer: Observer
 ) -> Result:
-    """What ``find`` gives for the documents of a transaction; ``index`` is what the result names as its input."""
-    source = _IndexSource(reading, core.name)
-    reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
-    keep_written = listing.with_text is not False
-    with Run(reader, core.spec, options, observer=observer, keep_written=keep_written) as run:
-        return run.find(link).result(listing)
+    """Return the result of ``find`` for the documents of an index; it names ``index`` as its input."""
+    with core.database.reading() as reading:
+        source = _IndexSource(reading, core.name)
+        reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
+        keep_written = listing.with_text is not False
+        with Run(reader, core.spec, options, observer=observer, keep_written=keep_written) as run:
+            return run.find(link).result(listing)
 
 
 def find_contained(
-    core: Core,
-    reading: Reading,
-    queries: Documents,
-    *,
-    top: int | None,
-    threshold: float,
-    where: Where,
-    observer: Observer | None,
+    core: Core, queries: Documents, *, top: int | None, threshold: float, where: Where, observer: Observer | None
 ) -> list[list[ContainedHit]]:
     """Find for each query the documents of which one contains the threshold's share of the other, most first.
 
@@ -125,15 +107,16 @@ def find_contained(
     found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
     spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
     passed = [np.empty(0, dtype=np.int64)]
-    stored = _IndexSource(reading, core.name, passed, where)
-    options = ReadOptions(item=core.sketcher.is_item)
-    reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
-    with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
-        query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
-    number = np.concatenate(passed)[place]
-    named = names_of(reading.names(distinct(number).tolist()), reading.path)
+    with core.database.reading() as reading:
+        stored = _IndexSource(reading, core.name, passed, where)
+        options = ReadOptions(item=core.sketcher.is_item)
+        reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
+        with Run(reader, spec, RunOptions(threads=core.threads), observer=observer or Silent()) as run:
+            query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
+        number = np.concatenate(passed)[place]
+        named = names_of(reading.names(distinct(number).tolist()), reading.path)
+        beside = read_columns(reading, named)
     names = {number: (id, kind) for number, id, kind in named}
-    beside = read_columns(reading, named)
     columns = (query.tolist(), number.tolist(), similarity.tolist(), contained.tolist())
     for asked, at, share, side in zip(*columns, strict=True):
         found[asked].append(ContainedHit(original_id(*names[at]), share, SIDES[side], beside.get(at)))
@@ -149,9 +132,5 @@ def _pairs(found: FoundRows, cut: int, top: int | None) -> tuple[I64, I64, F64, 
         side = found.sizes.sides(piece.left, piece.right)
         columns.append((piece.left, piece.right - cut, piece.similarity, side))
     query, place, similarity, side = (np.concatenate(column) for column in zip(*columns, strict=True))
-    order = np.lexsort((place, -similarity, query))
-    if top is not None:
-        asked = query[order]
-        rank = np.arange(order.size) - np.searchsorted(asked, asked)
-        order = order[rank < top]
+    order = first_of_each(query, top, place, -similarity)
     return query[order], place[order], similarity[order], side[order]

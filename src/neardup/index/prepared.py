@@ -77,29 +77,21 @@ class PreparedDocuments:
         return has
 
     def at(self, rows: I64 | slice) -> PreparedDocuments:
-        """Some of the documents, rising; a slice shares the buffers."""
-        columns = self.columns
-        if isinstance(rows, slice):
-            documents, normal = (each.slice(rows.start, rows.stop) for each in (self.documents, self.normal))
-            ids, columns = self.ids[rows], columns and columns[rows]
-        elif rows.size == len(self):
+        """Return some of the documents, in ascending order; a slice shares the buffers."""
+        picked = np.arange(len(self))[rows].tolist()
+        if len(picked) == len(self):
             return self
-        else:
-            picked = rows.tolist()
-            documents = Documents.from_bytes([self.documents.blob(row) for row in picked])
-            normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
-            ids, columns = [self.ids[row] for row in picked], columns and [columns[row] for row in picked]
-        return PreparedDocuments(
-            documents,
-            normal,
-            self.keys[:, rows],
-            self.prints[rows],
-            ids,
-            self.kinds[rows],
-            self.text_prints[rows],
-            self.id_prints[rows],
-            columns,
-        )
+
+        def some(block: Documents) -> Documents:
+            if isinstance(rows, slice):
+                return block.slice(rows.start, rows.stop)
+            return Documents.from_bytes([block.blob(row) for row in picked])
+
+        documents, normal, ids = some(self.documents), some(self.normal), [self.ids[row] for row in picked]
+        columns = self.columns and [self.columns[row] for row in picked]
+        keys, prints, kinds = self.keys[:, rows], self.prints[rows], self.kinds[rows]
+        hashes = self.text_prints[rows], self.id_prints[rows]
+        return PreparedDocuments(documents, normal, keys, prints, ids, kinds, *hashes, columns)
 
     def counted(self, status: list[str]) -> Added:
         """Counts of what became of them; ``status`` has a word for each."""
@@ -115,13 +107,13 @@ class PreparedDocuments:
         )
 
     def rows(self, first: int) -> Iterator[tuple[Any, ...]]:
-        """Return the documents as they are stored, numbered from ``first``; with columns only if any has them."""
+        """Return the documents as they are stored, numbered from ``first``."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
         texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
-        parts = numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts
-        return zip(*parts, strict=True) if self.columns is None else zip(*parts, self.columns, strict=True)
+        columns = self.columns or [None] * len(self)
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), columns, texts, strict=True)
 
 
 class Sketcher:
@@ -251,24 +243,19 @@ class Sketcher:
         return [self.blob(value, f"text {position} (counted from 0)") for position, value in values]
 
     def blob(self, value: Any, what: str) -> bytes:
-        """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
+        """Return the bytes of one text, or set. Raises InputError, which calls it ``what``, if it cannot be used."""
         try:
-            return self._blob(value)
+            if self.is_item and isinstance(value, COLLECTIONS):
+                return join_items(value)
+            if isinstance(value, str):
+                return split_items(value) if self.is_item else value.encode("utf-8")
         except ItemError as exc:
             raise InputError(f"{what}: {exc}.") from exc
-
-    def _blob(self, value: Any) -> bytes:
-        if self.is_item and isinstance(value, COLLECTIONS):
-            return join_items(value)
-        if not isinstance(value, str):
-            wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
-            raise ItemError(f"it is of type {type(value).__name__}. Give {wanted}")
-        try:
-            return split_items(value) if self.is_item else value.encode("utf-8")
         except UnicodeEncodeError as exc:
-            raise ItemError(
-                f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
-            ) from exc
+            fault = f"it has a lone surrogate at character {exc.start + 1}"
+            raise InputError(f"{what}: {fault}. Decode it with errors='replace'.") from exc
+        wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
+        raise InputError(f"{what}: it is of type {type(value).__name__}. Give {wanted}.")
 
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-
-import numpy as np
+from operator import itemgetter
 
 from neardup.index.core import Core
 from neardup.index.outcomes import RemovedByAge
 from neardup.index.prepared import EMPTY
 from neardup.index.statements import MOST_NUMBER, Reading, Writing
 from neardup.index.views import View
-from neardup.types import I64
 
 
 def now() -> int:
@@ -41,7 +40,7 @@ def as_text(seconds: int) -> str:
 def note_added(writing: Writing, first: int) -> None:
     """Keep the time of the documents from number ``first`` on, which are added in this transaction."""
     seconds = now()
-    if writing.last_added() != seconds:
+    if [latest for _, latest in writing.added(MOST_NUMBER)] != [seconds]:
         writing.insert_added(first, seconds)
 
 
@@ -68,52 +67,33 @@ def times_of(reading: Reading, numbers: list[int]) -> list[int | None]:
     if not numbers:
         return []
     rows = _times(reading, min(numbers), max(numbers))
-    firsts: I64 = np.array([first for first, _ in rows], dtype=np.int64)
-    places = np.searchsorted(firsts, np.array(numbers, dtype=np.int64), side="right") - 1
-    return [rows[place][1] if place >= 0 else None for place in places.tolist()]
+    places = [bisect(rows, number, key=itemgetter(0)) - 1 for number in numbers]
+    return [rows[place][1] if place >= 0 else None for place in places]
 
 
 def remove_older(core: Core, age: timedelta, *, dry_run: bool) -> RemovedByAge:
     """Remove all documents that were added longer ago than ``age``, in one transaction, or only count them."""
     before = max(0, math.ceil(now() - age.total_seconds()))
     if dry_run:
-        return core.ask(lambda reading, view: _told(reading, *_reach(reading, before), before))
+        return core.ask(lambda reading, view: _older(reading, before)[0])
 
     def work(writing: Writing, view: View) -> tuple[RemovedByAge, View | None]:
-        low, high, unknown = _reach(writing, before)
-        told = _told(writing, low, high, unknown, before)
+        told, low, high = _older(writing, before)
         if not told.removed:
             return told, None
-        state = writing.state()
         _, empty = writing.count(low, high, EMPTY)
         writing.delete_range(low, high)
-        after = replace(
-            state,
-            generation=state.generation + 1,
-            documents=state.documents - told.removed,
-            empty=state.empty - empty,
-        )
-        writing.set_state(after)
+        after = writing.note_change(documents=-told.removed, empty=-empty)
         return told, replace(view, generation=after.generation)
 
     return core.change(work)
 
 
-def _reach(reading: Reading, before: int) -> tuple[int, int, int]:
-    """Return the numbers of documents that were added before a time: from the first one that is dated, to the end.
-
-    The third number is the first document after them whose time nobody knows.
-    """
+def _older(reading: Reading, before: int) -> tuple[RemovedByAge, int, int]:
+    """Return the counts of a removal by time of addition, its first number, and the number after its last."""
     rows, end = _times(reading), reading.state().next
     low = rows[0][0] if rows else end
+    high = next((first for first, seconds in rows if seconds is None or seconds >= before), end)
     unknown = next((first for first, seconds in rows if seconds is None), end)
-    return low, next((first for first, seconds in rows if seconds is None or seconds >= before), end), unknown
-
-
-def _told(reading: Reading, low: int, high: int, unknown: int, before: int) -> RemovedByAge:
-    end = reading.state().next
-    return RemovedByAge(
-        removed=reading.count(low, high, EMPTY)[0],
-        undated=reading.count(0, low, EMPTY)[0] + reading.count(unknown, end, EMPTY)[0],
-        before=as_text(before),
-    )
+    undated = reading.count(0, low, EMPTY)[0] + reading.count(unknown, end, EMPTY)[0]
+    return RemovedByAge(reading.count(low, high, EMPTY)[0], undated, as_text(before)), low, high

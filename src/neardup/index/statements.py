@@ -18,7 +18,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -143,8 +143,9 @@ class Reading:
             " AND first >= coalesce((SELECT max(first) FROM added WHERE first <= ?), 0) ORDER BY first",
             (high, low),
         ).fetchall()
-        for row in found:
-            self._check_added(row)
+        for first, seconds, sum in found:
+            if not (isinstance(first, int) and isinstance(seconds, int)) or sum != _added_sum(first, seconds):
+                raise self._damaged("its times of addition")
         return [(first, seconds) for first, seconds, _ in found]
 
     def added_beside(self, low: int, high: int, present: int) -> tuple[int, int | None]:
@@ -157,19 +158,6 @@ class Reading:
             "SELECT seconds FROM added WHERE first > ? AND seconds <= ? ORDER BY first LIMIT 1", (high, present)
         )
         return before.fetchone()[0] or 0, (after.fetchone() or (None,))[0]
-
-    def last_added(self) -> int | None:
-        """The last time of addition; None when there is none."""
-        row = self._execute("SELECT first, seconds, sum FROM added ORDER BY first DESC LIMIT 1").fetchone()
-        if row is None:
-            return None
-        self._check_added(row)
-        return int(row[1])
-
-    def _check_added(self, row: tuple[Any, Any, Any]) -> None:
-        first, seconds, sum = row
-        if not (isinstance(first, int) and isinstance(seconds, int)) or sum != _added_sum(first, seconds):
-            raise self._damaged("its times of addition")
 
     def count(self, low: int, high: int, flag: int) -> tuple[int, int]:
         """Documents with numbers from ``low`` to before ``high``, and those whose kind has a flag."""
@@ -334,12 +322,10 @@ class Reading:
 class Writing(Reading):
     """What can be changed inside one transaction."""
 
-    def insert(self, rows: Iterable[tuple[Any, ...]], *, with_columns: bool) -> None:
-        """Store documents: number, id, kind, checksum, text and, ``with_columns``, their columns."""
-        more, mark = (", columns", ", ?") if with_columns else ("", "")
-        self.connection.executemany(
-            f"INSERT INTO doc (number, id, kind, sum, text{more}) VALUES (?, ?, ?, ?, ?{mark})", rows
-        )
+    def insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Store documents: number, id, kind, checksum, columns as JSON or None, and text."""
+        query = "INSERT INTO doc (number, id, kind, sum, columns, text) VALUES (?, ?, ?, ?, ?, ?)"
+        self.connection.executemany(query, rows)
 
     def insert_added(self, first: int, seconds: int) -> None:
         """Say when the documents from number ``first`` on were added."""
@@ -378,17 +364,13 @@ class Writing(Reading):
         """Say that no postings name removed documents any more."""
         self._execute("DELETE FROM removed")
 
-    def set_state(self, state: State) -> None:
-        self._execute(
-            "UPDATE state SET generation = ?, documents = ?, empty = ?, next = ?, sum = ?",
-            (state.generation, state.documents, state.empty, state.next, state.sum),
-        )
-
-    def raise_generation(self) -> int:
-        """Say that something has changed."""
-        state = self.state()
-        self.set_state(replace(state, generation=state.generation + 1))
-        return state.generation + 1
+    def note_change(self, *, documents: int = 0, empty: int = 0, numbers: int = 0) -> State:
+        """Count a change; ``documents`` and ``empty`` may be below 0. Return the counters after it."""
+        old = self.state()
+        new = State(old.generation + 1, old.documents + documents, old.empty + empty, old.next + numbers)
+        values = (*astuple(new), new.sum)
+        self._execute("UPDATE state SET generation = ?, documents = ?, empty = ?, next = ?, sum = ?", values)
+        return new
 
     def put_segment(self, first: int, end: int, name: str, removed: I64) -> None:
         """Let one segment cover documents ``first`` to ``end`` in place of what did; ``removed`` it has no more."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
 
@@ -29,7 +30,7 @@ from neardup.index.checking import verify
 from neardup.index.columns import Where
 from neardup.index.core import Core, check_same
 from neardup.index.database import Database
-from neardup.index.nearest import ANY, nearest
+from neardup.index.nearest import ANY, scan
 from neardup.index.outcomes import (
     Added,
     Admission,
@@ -288,13 +289,7 @@ class Index:
 
     @overload
     def query(
-        self,
-        texts: str,
-        *,
-        top: int | None = ...,
-        threshold: float | None = ...,
-        exact: bool = ...,
-        where: Where = ...,
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ..., where: Where = ...
     ) -> list[Hit]: ...
     @overload
     def query(
@@ -367,9 +362,8 @@ class Index:
         is_one, asked = self._core.sketcher.asked(texts)
         found: list[Any]
         if is_containment:
-            with self._core.database.reading() as reading:
-                how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
-                found = find_contained(self._core, reading, Documents.from_bytes(asked), **how)
+            how: dict[str, Any] = {"top": top, "threshold": least, "where": wanted, "observer": observer}
+            found = find_contained(self._core, Documents.from_bytes(asked), **how)
         else:
             found = answers(self._core, asked, top, least if exact else None, where=wanted)
         return Hits(found[0]) if is_one else list(map(Hits, found))
@@ -389,7 +383,7 @@ class Index:
         """
         least, wanted = self._threshold(threshold), checked_where(where)
         is_one, asked = self._core.sketcher.asked(texts)
-        found = answers(self._core, asked, 1, least, is_first=True, where=wanted)
+        found = answers(self._core, asked, 1, least, where=wanted, is_first=True)
         matches = [hits[0] if hits else None for hits in found]
         return matches[0] if is_one else matches
 
@@ -435,9 +429,12 @@ class Index:
         """
         check_top(top)
         least = max(params.check_share(threshold, "threshold"), ANY)
-        how: dict[str, Any] = {"top": top, "exhaustive": exhaustive, "where": checked_where(where)}
+        how: dict[str, Any] = {"top": top, "threshold": least, "where": checked_where(where)}
         is_one, asked = self._core.sketcher.asked(texts)
-        found = nearest(self._core, asked, threshold=least, **how, observer=observer or Silent())
+        if exhaustive:
+            found = scan(self._core, asked, **how, observer=observer or Silent())
+        else:
+            found = answers(self._core, asked, **how)
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def get(self, id: int | str) -> Stored | None:
@@ -509,9 +506,7 @@ class Index:
         params.check_choice(link, params.LINK_RULES, "link")
         listing = ListOptions(with_text, sort, top)
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
-        with self._core.database.reading() as reading:
-            how: dict[str, Any] = {"link": link, "options": options, "observer": observer or Silent()}
-            return find_pairs(self._core, reading, self, listing, **how)
+        return find_pairs(self._core, self, listing, link=link, options=options, observer=observer or Silent())
 
     def pairs(self, **options: Any) -> Any:
         """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
@@ -571,9 +566,8 @@ class Index:
         given = locals()
         self._need_writing(on_duplicate)
         if texts is not None:
-            reading = {"text": text, "id": id, "column": column, "glob": glob, "input_format": input_format}
-            for name, value in reading.items():
-                if value is not None:
+            for name in ("text", "id", "column", "glob", "input_format"):
+                if (value := given[name]) is not None:
                     raise InputError(
                         f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
                     )
@@ -606,12 +600,7 @@ class Index:
             on_duplicate: as for ``add``; an error names the id, and none of the documents that waited is added.
         """
         self._need_writing(on_duplicate)
-
-        def store(prepared: PreparedDocuments) -> list[str]:
-            self._need_writing()
-            return self._store(prepared, on_duplicate, strict=True)
-
-        return IndexBatch(self._core.sketcher, store)
+        return IndexBatch(self._core.sketcher, partial(self._store, on_duplicate=on_duplicate, strict=True))
 
     def add_each(
         self, ids: Iterable[int | str], texts: Iterable[Any], columns: Any = None, *, on_duplicate: str = "error"
@@ -625,6 +614,7 @@ class Index:
         return self._store(self._core.sketcher.from_given(ids, texts, columns), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
+        self._need_writing()
         if len(prepared) == 0:
             return []
         status = changes.store(self._core, prepared, on_duplicate, strict=strict)
@@ -687,13 +677,7 @@ class Index:
         self, ids: Any, texts: Any, columns: Any = ..., *, threshold: float | None = ..., on_duplicate: str = ...
     ) -> Any: ...
     def add_if_new(
-        self,
-        ids: Any,
-        texts: Any,
-        columns: Any = None,
-        *,
-        threshold: float | None = None,
-        on_duplicate: str = "error",
+        self, ids: Any, texts: Any, columns: Any = None, *, threshold: float | None = None, on_duplicate: str = "error"
     ) -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 

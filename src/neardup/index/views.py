@@ -233,12 +233,10 @@ def keys_of(reading: Reading, sketcher: Sketcher, first: int, span: int, *, thre
 
     starts = range(first, first + span, CHUNK)
     scanned = (list(reading.scan(start, min(start + CHUNK, first + span))) for start in starts)
+    none, no_keys = np.empty(0, dtype=np.int64), np.empty((sketcher.spec.bands.bands + 1, 0), dtype=np.uint32)
+    made = in_order(make, filter(None, scanned), threads=threads)
+    blocks, *facts = zip((no_keys, none.view(np.uint64), none, none), *made, strict=True)
+    found, numbers, kinds = map(np.concatenate, facts)
     prints: U64 = np.zeros(span, dtype=np.uint64)
-    blocks = [np.empty((sketcher.spec.bands.bands + 1, 0), dtype=np.uint32)]
-    numbers, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for keys, its_prints, at, its_kinds in in_order(make, filter(None, scanned), threads=threads):
-        blocks.append(keys)
-        prints[at] = its_prints
-        numbers.append(at)
-        kinds.append(its_kinds)
-    return Keys(first, blocks, np.concatenate(numbers), prints, (np.concatenate(kinds) & EMPTY) == 0)
+    prints[numbers] = found
+    return Keys(first, blocks, numbers, prints, (kinds & EMPTY) == 0)

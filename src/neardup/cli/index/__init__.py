@@ -23,10 +23,7 @@ _COMMANDS = {
     "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),
     "query": ("neardup.cli.index.query", "Find the documents that are similar to given ones."),
     "remove": ("neardup.cli.index.change", "Remove documents by their ids or their age."),
-    "statistics": (
-        "neardup.cli.index.look",
-        "Count distinct texts, copies, and documents that share a band.",
-    ),
+    "statistics": ("neardup.cli.index.look", "Count distinct texts, copies, and documents that share a band."),
     "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and repair what can be repaired."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""

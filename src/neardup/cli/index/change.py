@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from neardup.cli.index.tables import Counts
-    from neardup.cli.targets import Target
+    from neardup.inputs.reader import Reader
 
 
 @forms.command(
@@ -83,8 +83,11 @@ def add(
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False, threads=threads) as held:
         if target is not None:
+            from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
+
+            reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
             how = {"threshold": threshold, "on_duplicate": on_duplicate}
-            table, counts = _add_new(ctx, held, inputs, reading, how, quiet=voice.quiet)
+            table, counts = _add_new(ctx, held, reader, how, quiet=voice.quiet)
         else:
             added = shared.watched(
                 ctx,
@@ -94,35 +97,28 @@ def add(
             )
         done = shared.Done(len(held), held.spec, begin)
     if target is not None:
-        _tell_new(ctx, voice, done, table, counts, target, threshold)
+        least = threshold if threshold is not None else done.spec.threshold
+        files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+        _tell_new(voice, done, table, counts, files, threshold=least)
     else:
-        words = shared.added_words(added)
-        done.tell(voice, added.as_dict(), shared.added_rows(added), words, faults=added.faults)
+        done.tell_added(voice, added)
 
 
 def _add_new(
-    ctx: click.Context,
-    held: neardup.Index,
-    inputs: tuple[Path, ...],
-    reading: dict[str, Any],
-    how: dict[str, Any],
-    *,
-    quiet: bool,
+    ctx: click.Context, held: neardup.Index, reader: Reader, how: dict[str, Any], *, quiet: bool
 ) -> tuple[Any, Counts]:
     """Add what is new; id, is_new, match, similarity of every document, in order, and what was read."""
     import pyarrow as pa
 
     from neardup.cli.index import tables
     from neardup.index.stream.admitting import admit, steps
-    from neardup.inputs.reader import open_inputs
 
     counts = tables.Counts()
-    reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
 
     def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
         watching.stage("add", reader.total_bytes, "bytes")
         for batch in tables.asked(reader, counts):
-            for _, step in steps(held, batch.ids, batch.texts, batch.columns):
+            for _, step in steps(held, batch.ids, batch.texts, batch.columns, made=False):
                 told = admit(held, step, how)
                 yield {
                     "id": [each.id for each in told],
@@ -138,21 +134,11 @@ def _add_new(
 
 
 def _tell_new(
-    ctx: click.Context,
-    voice: forms.Voice,
-    done: shared.Done,
-    table: Any,
-    counts: Counts,
-    target: Target,
-    threshold: float | None,
+    voice: forms.Voice, done: shared.Done, table: Any, counts: Counts, files: Sequence[str], *, threshold: float
 ) -> None:
-    """Write the list of what became of each document, and say how many were added."""
+    """Say how many documents were added, by the list of what became of each."""
     import pyarrow.compute as pc
 
-    from neardup.cli.index import tables
-
-    least = threshold if threshold is not None else done.spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
     new = pc.sum(table["is_new"]).as_py() or 0
     near = table.num_rows - table["similarity"].null_count
     skipped = table.num_rows - new - near
@@ -160,7 +146,7 @@ def _tell_new(
     numbers = {"read": counts.documents, "added": new, "near": near, "skipped": skipped}
     done.tell(
         voice,
-        {**numbers, **counts.left_out, "threshold": least},
+        {**numbers, **counts.left_out, "threshold": threshold},
         [
             ("added", f"{new:,} of {read}"),
             ("not added", f"{near:,} near-duplicates, {skipped:,} with an id that was there"),
@@ -173,9 +159,7 @@ def _tell_new(
 
 
 @forms.command(
-    "remove",
-    "index remove papers.index 2101.00001 2101.00002",
-    "index remove papers.index --where tenant=a",
+    "remove", "index remove papers.index 2101.00001 2101.00002", "index remove papers.index --where tenant=a"
 )
 @shared.index_path
 @click.argument("ids", metavar="[ID…]", nargs=-1)
@@ -220,59 +204,38 @@ def remove(
     if older_than is not None:
         if ids or source is not None or where is not None or missing != "error":
             raise click.UsageError("--older-than is in place of ids, --from, --where and --missing. Give one of them.")
-        _remove_older(ctx, index, older_than, voice, dry_run=dry_run)
-        return
-    if dry_run:
+    elif dry_run:
         raise click.UsageError("--dry-run is for --older-than. Give that too, or leave --dry-run out.")
     has_ids = bool(ids) or source is not None
-    if not has_ids and where is None:
+    if not has_ids and where is None and older_than is None:
         raise click.UsageError(
             "no ids are given. Name them, or give --from FILE, --where NAME=VALUE or --older-than AGE."
         )
     begin = time.perf_counter()
-    with neardup.Index.open(index, read_only=False) as held:
+    with neardup.Index.open(index, read_only=dry_run) as held:
         wanted = list(dict.fromkeys([*ids, *(_ids(source) if source is not None else [])]))
 
-        def work(_: object) -> int:
-            removed = held.remove(wanted if has_ids else None, where=where, missing=missing)
-            shared.note_done(ctx, removed, "removed")
-            return removed
-
-        removed = shared.watched(ctx, work)
-        done = shared.Done(len(held), held.spec, begin)
-    absent = len(wanted) - removed if has_ids else 0
-    done.tell(
-        voice,
-        {"removed": removed, "missing": absent},
-        [("removed", f"{removed:,}; {counted(absent, 'id')} not there")],
-        [f"{removed:,} removed", f"{absent:,} not there"],
-        details=[("spec", done.spec.id)] if voice.verbose else [],
-    )
-
-
-def _remove_older(ctx: click.Context, index: Path, age: timedelta, voice: forms.Voice, *, dry_run: bool) -> None:
-    begin = time.perf_counter()
-    with neardup.Index.open(index, read_only=dry_run) as held:
-
-        def work(_: object) -> neardup.RemovedByAge:
-            told = held.remove_older_than(age, dry_run=dry_run)
+        def work(_: object) -> neardup.RemovedByAge | int:
+            told = None if older_than is None else held.remove_older_than(older_than, dry_run=dry_run)
+            removed = told.removed if told else held.remove(wanted if has_ids else None, where=where, missing=missing)
             if not dry_run:
-                shared.note_done(ctx, told.removed, "removed")
-            return told
+                shared.note_done(ctx, removed, "removed")
+            return told or removed
 
         told = shared.watched(ctx, work)
         done = shared.Done(len(held), held.spec, begin)
-    verb = "would be removed" if dry_run else "removed"
-    rows = [(verb, f"{told.removed:,} added before {told.before}")]
-    if told.undated:
-        rows.append(("kept", f"{counted(told.undated, 'document')} of unknown age, added by a neardup before 0.2"))
-    done.tell(
-        voice,
-        {**told.as_dict(), "dry_run": dry_run},
-        rows,
-        [f"{told.removed:,} {verb}", f"{told.undated:,} of unknown age kept"],
-        details=[("spec", done.spec.id)] if voice.verbose else [],
-    )
+    if isinstance(told, int):
+        absent = len(wanted) - told if has_ids else 0
+        rows = [("removed", f"{told:,}; {counted(absent, 'id')} not there")]
+        words, facts = [f"{told:,} removed", f"{absent:,} not there"], {"removed": told, "missing": absent}
+    else:
+        verb = "would be removed" if dry_run else "removed"
+        rows = [(verb, f"{told.removed:,} added before {told.before}")]
+        if told.undated:
+            rows.append(("kept", f"{counted(told.undated, 'document')} of unknown age, added by a neardup before 0.2"))
+        words = [f"{told.removed:,} {verb}", f"{told.undated:,} of unknown age kept"]
+        facts = {**told.as_dict(), "dry_run": dry_run}
+    done.tell(voice, facts, rows, words, details=[("spec", done.spec.id)] if voice.verbose else [])
 
 
 def _ids(source: Path) -> list[str]:
@@ -321,13 +284,8 @@ def merge(*, ctx: click.Context, index: Path, others: tuple[Path, ...], on_dupli
 
         added = shared.watched(ctx, work, adding_to=held)
         info, spec = held.info(), held.spec
-    shared.Done(info.documents, spec, begin).tell(
-        voice,
-        added.as_dict(),
-        shared.added_rows(added),
-        shared.added_words(added),
-        details=shared.spec_rows(info, verbose=True) if voice.verbose else [],
-    )
+    details = shared.spec_rows(info, verbose=True) if voice.verbose else []
+    shared.Done(info.documents, spec, begin).tell_added(voice, added, details=details)
 
 
 def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 @shared.index_path
 @options.inputs
 @click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File that the lines are appended to; - is stdout.  [default: stdout]",
+    "--output", "-o", metavar="FILE", help="File that the lines are appended to; - is stdout.  [default: stdout]"
 )
 @click.option(
     "--removed",
@@ -109,7 +106,19 @@ def dedup_stream(
                 say(f"neardup: {stream.done.paid:,} lines written that a run that was killed had not")
             _run(ctx, stream, is_piped=output in (None, STDOUT))
         state = shared.Done(len(held), held.spec, begin)
-    _tell(voice, state, stream)
+    done = stream.done
+    state.tell(
+        voice,
+        {name: value for name, value in done.as_dict().items() if name != "faults"},
+        [
+            ("documents", f"{done.read:,}"),
+            ("new", f"{done.new:,}"),
+            ("removed", f"{done.near:,} near-duplicates, {done.skipped:,} with an id that was there"),
+            *left_out(done.bad, done.blank, ()),
+        ],
+        [counted(done.read, "document"), f"{done.new:,} new", f"{done.near + done.skipped:,} removed"],
+        faults=done.faults,
+    )
 
 
 def _check(index: Path, inputs: Sequence[Path], output: str | None, removed: str | None, *, json: bool) -> None:
@@ -142,21 +151,3 @@ def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
             if is_piped:
                 silence_stdout()
             raise
-
-
-def _tell(voice: forms.Voice, state: shared.Done, stream: DedupStream) -> None:
-    done = stream.done
-    summary = done.as_dict()
-    del summary["faults"]
-    state.tell(
-        voice,
-        summary,
-        [
-            ("documents", f"{done.read:,}"),
-            ("new", f"{done.new:,}"),
-            ("removed", f"{done.near:,} near-duplicates, {done.skipped:,} with an id that was there"),
-            *left_out(done.bad, done.blank, ()),
-        ],
-        [counted(done.read, "document"), f"{done.new:,} new", f"{done.near + done.skipped:,} removed"],
-        faults=done.faults,
-    )

@@ -30,13 +30,7 @@ _output = click.option("--output", "-o", metavar="FILE", help="File for the docu
 @options.output_format
 @options.voices
 def get(
-    *,
-    ctx: click.Context,
-    index: Path,
-    ids: tuple[str, ...],
-    output: str | None,
-    format: str | None,
-    voice: forms.Voice,
+    *, ctx: click.Context, index: Path, ids: tuple[str, ...], output: str | None, format: str | None, voice: forms.Voice
 ) -> None:
     """Print documents by their ids.
 
@@ -49,9 +43,9 @@ def get(
 
     (target, _) = tables.choose_targets(index, (), output, format, json=False)
     with neardup.Index.open(index, read_only=True) as held:
-        found = [each for each in held.get_many(ids) if each is not None]
-        if len(found) < len(ids):
-            absent = next(id for id in ids if id not in {str(each.id) for each in found})
+        found = held.get_many(ids)
+        if None in found:
+            absent = ids[found.index(None)]
             raise InputError(f"there is no document {absent!r} in {click.format_filename(index)}. Leave the id out.")
         fields = {name: [getattr(each, name) for each in found] for name in ("id", "text", "columns")}
         table = tables.gathered({"id": tables.IDS, "text": tables.TEXT, "columns": tables.COLUMNS}, [fields])
@@ -138,16 +132,13 @@ def statistics(*, ctx: click.Context, index: Path, voice: forms.Voice) -> None:
     """
     with neardup.Index.open(index, read_only=True) as held:
         found = shared.watched(ctx, lambda _: held.statistics())
-    sharing = "not counted: there are too many postings"
+    sharing, copied = "not counted: there are too many postings", counted(found.copied, "document")
     if found.sharing is not None:
         sharing = f"{counted(found.sharing, 'document')} with a band of another text; all others have exact copies only"
     rows = [
         ("documents", f"{found.documents:,}, {found.empty:,} empty"),
         ("distinct", counted(found.distinct, "text")),
-        (
-            "copies",
-            f"{counted(found.copied, 'document')} with the text of another; {found.largest_group:,} of the same",
-        ),
+        ("copies", f"{copied} with the text of another; {found.largest_group:,} of the same"),
         ("sharing", sharing),
         ("segments", f"{len(found.segments):,}; {counted(found.tail_documents, 'document')} in none yet"),
         ("size", megabytes(found.total_bytes)),

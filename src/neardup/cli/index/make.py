@@ -70,15 +70,6 @@ def build(*, ctx: click.Context, index: Path, inputs: tuple[Path, ...], voice: f
     assert added is not None
     told = {**added.as_dict(), **info.as_dict(), **forms.preset_facts(SearchOptions.of(build))}
     summary = forms.with_commands(ctx, told)
-    shared.Done(info.documents, spec, begin).tell(
-        voice,
-        summary,
-        shared.added_rows(added),
-        shared.added_words(added),
-        details=[
-            *preset_rows(summary["preset"]),
-            *shared.spec_rows(info, verbose=voice.verbose),
-            *hint_rows(summary["hints"]),
-        ],
-        faults=added.faults,
-    )
+    settings = [*preset_rows(summary["preset"]), *shared.spec_rows(info, verbose=voice.verbose)]
+    done = shared.Done(info.documents, spec, begin)
+    done.tell_added(voice, added, summary, [*settings, *hint_rows(summary["hints"])])

@@ -111,7 +111,7 @@ def query(
         least = threshold if threshold is not None else done.spec.threshold
         listed = table if most is False else _with_texts(held, table, texts, most)
         files = tables.write(ctx, [(listed, target)], spec=done.spec.as_dict(), threshold=least, listing=listing)
-    _tell(voice, done, table, counts, files, threshold=least, measure=measure)
+    _tell(voice, done, table, counts, files, threshold=least)
 
 
 def _hits(
@@ -183,17 +183,11 @@ def _cut(text: str, most: bool | int) -> str:
 
 
 def _tell(
-    voice: forms.Voice,
-    done: shared.Done,
-    table: Any,
-    counts: Counts,
-    files: Sequence[str],
-    *,
-    threshold: float,
-    measure: str,
+    voice: forms.Voice, done: shared.Done, table: Any, counts: Counts, files: Sequence[str], *, threshold: float
 ) -> None:
     found = len(table["query"].unique())
-    word = measure if measure == CONTAINMENT else "similarity"
+    is_containment = "contained" in table.column_names
+    word = CONTAINMENT if is_containment else "similarity"
     answered = f"{found:,} of {counted(counts.documents, 'query').replace('querys', 'queries')}"
     numbers = {"queries": counts.documents, "answered": found, "hits": table.num_rows}
     done.tell(
@@ -207,7 +201,7 @@ def _tell(
         [counted(table.num_rows, "hit"), f"{answered} with one"],
         size=counted(done.documents, "document"),
         files=files,
-        last={"measure": CONTAINMENT} if measure == CONTAINMENT else {},
+        last={"measure": CONTAINMENT} if is_containment else {},
         faults=counts.faults,
     )
 

@@ -130,18 +130,9 @@ def watched(
         return stoppable.in_background(lambda: work(stoppable))
 
 
-def tell(
-    voice: Voice,
-    summary: Mapping[str, Any],
-    rows: Sequence[tuple[str, str]],
-    closing: Iterable[str],
-    *,
-    faults: Sequence[object] = (),
-) -> None:
+def tell(voice: Voice, summary: Mapping[str, Any], rows: Sequence[tuple[str, str]], closing: Iterable[str]) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
-    lines = labelled(rows)
-    bad = max(summary.get("bad", 0), len(faults)) if faults else 0
-    voice.tell(summary, lines + listed_faults(bad, faults), f"neardup: {', '.join(closing)}")
+    voice.tell(summary, labelled(rows), f"neardup: {', '.join(closing)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +157,7 @@ class Done:
         last: Mapping[str, Any] | None = None,
         faults: Sequence[object] = (),
     ) -> None:
-        """``tell``, and behind each part how large the index is (``size``), how long it took, and the spec.
+        """Say what was done, and behind each part how large the index is (``size``), the time taken, and the spec.
 
         ``details`` are the last rows, in place of the whole spec with ``--verbose``; ``last`` ends the summary.
         """
@@ -176,27 +167,26 @@ class Done:
         facts = {"documents": documents, "seconds": round(took, 4), "spec_id": spec.id}
         in_the_index = [("in the index", counted(documents, "document")), ("time", duration(took))]
         written = [("written", ", ".join(files))] if files else []
-        tell(
-            voice,
-            {**summary, **facts, **(last or {})},
-            [*rows, *in_the_index, *written, *details],
-            [*closing, size or f"{documents:,} in the index", duration(took), f"spec {spec.id}"],
-            faults=faults,
-        )
+        bad = max(summary.get("bad", 0), len(faults)) if faults else 0
+        lines = labelled([*rows, *in_the_index, *written, *details]) + listed_faults(bad, faults)
+        words = [*closing, size or f"{documents:,} in the index", duration(took), f"spec {spec.id}"]
+        voice.tell({**summary, **facts, **(last or {})}, lines, f"neardup: {', '.join(words)}")
 
-
-def added_rows(added: neardup.Added) -> list[tuple[str, str]]:
-    """What became of documents that were to be added, for a person."""
-    return [
-        ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
-        ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        *left_out(added.bad, added.blank, added.passed_over, added.columns),
-    ]
-
-
-def added_words(added: neardup.Added) -> list[str]:
-    """The same for the closing line."""
-    return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
+    def tell_added(
+        self,
+        voice: Voice,
+        added: neardup.Added,
+        summary: Mapping[str, Any] | None = None,
+        details: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
+        """Tell what became of documents that were to be added."""
+        words = [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
+        rows = [
+            ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
+            ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
+            *left_out(added.bad, added.blank, added.passed_over, added.columns),
+        ]
+        self.tell(voice, summary or added.as_dict(), rows, words, details=details, faults=added.faults)
 
 
 def spec_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

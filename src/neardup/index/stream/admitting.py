@@ -40,7 +40,8 @@ class Step:
     ids: Sequence[Any]
     texts: Sequence[Any]
     """Strings, or lists of the items of sets."""
-    columns: Sequence[dict[str, Any] | None]
+    columns: Sequence[Any]
+    """Dicts, or None."""
     unknown: Sequence[int]
     """Their places."""
     copies: Mapping[int, int]
@@ -56,12 +57,7 @@ def texts_of(documents: Documents, *, item: bool) -> list[Any]:
 
 
 def steps(
-    index: OpenIndex,
-    ids: Sequence[Any],
-    texts: Sequence[Any],
-    columns: Sequence[str | None] | None,
-    *,
-    made: bool = False,
+    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], columns: Sequence[str | None] | None, *, made: bool
 ) -> Iterator[tuple[slice, Step]]:
     """Yield documents in steps, with their place; each step is looked at when the one before it is done.
 
@@ -70,32 +66,26 @@ def steps(
     """
     for start in range(0, len(ids), STEP):
         part = slice(start, start + STEP)
-        stored = None if columns is None else [text and json.loads(text) for text in columns[part]]
-        yield part, _step(index, ids[part], texts[part], stored, made=made)
-
-
-def _step(
-    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], columns: Sequence[Any] | None, *, made: bool
-) -> Step:
-    """An empty document is near to nothing, so that it is there already shows in its id and text only."""
-    unknown: list[int] = []
-    copies: dict[int, int] = {}
-    latest: dict[str, tuple[str, int]] = {}
-    names = list(ids)
-    for place, (id, text, stored) in enumerate(zip(ids, texts, stored_texts(index, ids), strict=True)):
-        name, now = str(id), plain(text)
-        before, at = latest.get(name, (stored, place))
-        further = count(2)
-        while made and before not in (None, now):
-            name = names[place] = f"{id}-{next(further)}"
-            before, at = latest.get(name, (stored_texts(index, [name])[0], place))
-        if before != now:
-            unknown.append(place)
-        elif at != place:
-            copies[place] = at
-            continue
-        latest[name] = (now, place)
-    return Step(names, texts, columns or [None] * len(names), unknown, copies)
+        names, its_texts = list(ids[part]), texts[part]
+        unknown: list[int] = []
+        copies: dict[int, int] = {}
+        latest: dict[str, tuple[str, int]] = {}
+        # An empty document is near to nothing, so that it is there already shows in its id and text only.
+        for place, (id, text, stored) in enumerate(zip(names, its_texts, stored_texts(index, names), strict=True)):
+            name, now = str(id), plain(text)
+            before, at = latest.get(name, (stored, place))
+            further = count(2)
+            while made and before not in (None, now):
+                name = names[place] = f"{id}-{next(further)}"
+                before, at = latest.get(name, (stored_texts(index, [name])[0], place))
+            if before != now:
+                unknown.append(place)
+            elif at != place:
+                copies[place] = at
+                continue
+            latest[name] = (now, place)
+        beside = [text and json.loads(text) for text in columns[part]] if columns else [None] * len(names)
+        yield part, Step(names, its_texts, beside, unknown, copies)
 
 
 def stored_texts(index: OpenIndex, ids: Sequence[Any]) -> list[str | None]:

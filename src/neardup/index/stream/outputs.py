@@ -12,15 +12,15 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from neardup.errors import FormatError, InputError, NeardupError, OutputError
+from neardup.errors import FormatError, InputError, OutputError
 from neardup.index.outcomes import Admission
 from neardup.index.stream.admitting import OpenIndex, plain, stored_texts
 from neardup.inputs.formats import stored_codec
-from neardup.outputs.atomic import output_error
+from neardup.outputs.atomic import writing
 from neardup.outputs.stdout import stdout_bytes
 from neardup.spool.machine import sync_folder
 
@@ -46,17 +46,6 @@ def open_output(output: str | BinaryIO, index: OpenIndex) -> PipeOutput | FileOu
     if not isinstance(output, str) or output == STDOUT or (os.path.exists(output) and not os.path.isfile(output)):
         return PipeOutput(output, index)
     return FileOutput(output, index)
-
-
-@contextlib.contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the output."""
-    try:
-        yield
-    except NeardupError:
-        raise
-    except OSError as exc:
-        raise output_error(name, exc) from exc
 
 
 class _Joiner:
@@ -96,7 +85,7 @@ class PipeOutput:
                 raise OutputError("stdout is closed. Give a file for the lines with -o.")
         elif isinstance(target, str):
             self._name = target
-            with _explained(target):
+            with writing(target):
                 self._stream = open(target, "wb", buffering=0)  # noqa: SIM115 kept until close
         else:
             self._name = str(getattr(target, "name", "the output"))
@@ -131,7 +120,7 @@ class FileOutput:
         self._folder = None if index.path is None else os.path.realpath(index.path)
         self._note = self._path.with_name(self._path.name + NOTE_SUFFIX)
         self._index = index
-        with _explained(name):
+        with writing(name):
             owed = self._owed() if self._note.exists() else []
             self._stream = open(self._path, "ab")  # noqa: SIM115 kept until close
             self._joiner = _Joiner(self._last_byte())
@@ -154,7 +143,7 @@ class FileOutput:
         documents = [[id, _digest(plain(text)), len(line)] for id, text, line in rows]
         head = {"index": self._folder, "size": self._stream.tell(), "documents": documents}
         temporary = self._note.with_name(f".{self._note.name}.part")
-        with _explained(self._name):
+        with writing(self._name):
             with open(temporary, "wb") as stream:
                 stream.write(json.dumps(head).encode() + b"\n")
                 stream.writelines(line for _, _, line in rows)
@@ -165,7 +154,7 @@ class FileOutput:
 
     def write(self, lines: Sequence[bytes], ids: Sequence[Any] = ()) -> None:
         """Write the lines of documents that are durable now; then nothing is owed. Else the next run writes them."""
-        with _explained(self._name):
+        with writing(self._name):
             self._stream.write(self._joiner.joined(lines))
             self._stream.flush()
             os.fsync(self._stream.fileno())
@@ -218,7 +207,7 @@ class RemovalTable:
     def __init__(self, name: str) -> None:
         self._name = name
         self._format = REMOVED_FORMATS[Path(name).suffix.lower()]
-        with _explained(name):
+        with writing(name):
             self._stream = open(name, "a", encoding="utf-8", newline="")  # noqa: SIM115 kept until close
         if self._format == "csv" and self._stream.tell() == 0:
             csv.writer(self._stream).writerow(_COLUMNS)
@@ -230,7 +219,7 @@ class RemovalTable:
     def write(self, removed: Iterable[Admission]) -> None:
         """Add a row for each document. Raises OutputError: they cannot be written."""
         rows = [(each.id, each.match and each.match.id, each.match and each.match.similarity) for each in removed]
-        with _explained(self._name):
+        with writing(self._name):
             if self._format == "csv":
                 csv.writer(self._stream).writerows(rows)
             else:
