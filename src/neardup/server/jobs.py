@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,7 +34,6 @@ from neardup.server.wire import (
     Match,
     Page,
     Query,
-    RemovedDocuments,
     Segment,
     Statistics,
     check_document,
@@ -93,21 +91,6 @@ class LineBatch:
     """Number of its first line, from 1."""
     lines: list[bytes | None]
     """None for a line that was too long to be held."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgeLimit:
-    """Documents that were added longer ago are removed, or counted."""
-
-    age: timedelta
-    dry_run: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFilter:
-    """Documents that have some columns are removed."""
-
-    where: dict[str, Any]
 
 
 def options_of(query: Query) -> QueryOptions | None:
@@ -266,11 +249,7 @@ class IndexWriter:
             return self._add(key, values)
         if key == REMOVAL:
             return self._remove(values)
-        if isinstance(values[0], AgeLimit):
-            return [encode(self._index.remove_older_than(values[0].age, dry_run=values[0].dry_run))]
-        if isinstance(values[0], ColumnFilter):
-            return [encode(RemovedDocuments(removed=self._index.remove(where=values[0].where)))]
-        return [self._batch(values[0])]
+        return [self._batch(values[0]) if isinstance(values[0], LineBatch) else encode(values[0](self._index))]
 
     def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
         if adding.if_new and adding.on_duplicate == "error":
