@@ -92,7 +92,8 @@ class LineRecords:
         """``parse`` reads a block of records as it was read the first time; ``facts`` say how."""
         self._file = file
         self._parse = parse
-        self._facts = facts
+        self.facts = facts
+        """JSON values from which ``Reader.reopened`` makes it again."""
 
     @classmethod
     def of(cls, source: Source, encoding: str, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
@@ -100,11 +101,6 @@ class LineRecords:
         if not is_plain(source, encoding):
             return None
         return cls(PlainFile(source.name), parse, {"source": source.name, **facts})
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """JSON values from which ``Reader.reopened`` makes it again."""
-        return self._facts
 
     def changed(self, start: int) -> InputChanged:
         return self._file.changed()
@@ -133,7 +129,7 @@ class WholeFiles:
 
     def __init__(self, source: str, files: Sequence[InputFile], read: Callable[[Sequence[InputFile]], Batch]) -> None:
         """``read`` reads some of ``files``, as it did the first time."""
-        self._source = source
+        self.facts = {"source": source}
         self._files = files
         self._read = read
 
@@ -141,10 +137,6 @@ class WholeFiles:
     def can_be_read(files: Sequence[InputFile]) -> bool:
         """Whether each is plain text in a regular file: what is made from a document takes too long to make twice."""
         return not any(file.is_document or file.stream or file.error or not os.path.isfile(file.path) for file in files)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        return {"source": self._source}
 
     def changed(self, start: int) -> InputChanged:
         path = self._files[start].path
