@@ -16,19 +16,11 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.blocks import NEWLINE, LineBlock
-from neardup.inputs.formats import text_codec
-from neardup.inputs.source import Source
+from neardup.inputs.blocks import NEWLINE, LineBlock, LineSource
 from neardup.inputs.walk import InputFile
 from neardup.kernels.reading import read_pieces
 from neardup.shown import shown_path
 from neardup.types import I64, SLACK, Batch, Documents
-
-
-def is_plain(source: Source, encoding: str) -> bool:
-    """Whether the bytes of a source's records are in a file of its name, as they are."""
-    is_utf8 = text_codec(encoding) == "utf-8"
-    return hasattr(os, "pread") and source.is_plain and is_utf8 and os.path.isfile(source.name)
 
 
 def _changed(path: str, what: str = "was changed") -> InputChanged:
@@ -96,9 +88,9 @@ class LineRecords:
         """JSON values from which ``Reader.reopened`` makes it again."""
 
     @classmethod
-    def of(cls, source: Source, encoding: str, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
+    def of(cls, source: LineSource, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
         """Those of a source that is about to be read; None where they cannot be read again."""
-        if not is_plain(source, encoding):
+        if not (hasattr(os, "pread") and source.is_plain_utf8 and os.path.isfile(source.name)):
             return None
         return cls(PlainFile(source.name), parse, {"source": source.name, **facts})
 

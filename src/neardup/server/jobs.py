@@ -76,7 +76,7 @@ class LineBatch:
 
 
 def query_options(query: wire.Query) -> QueryOptions:
-    """What a query has in common with others, which may share a call with it if it wants hits of one text alone."""
+    """Return the options of a query. Queries of one text with equal options may share a call."""
     top = wire.TOP if query.top is UNSET else query.top
     kind = query.exact, query.measure, query.nearest, query.exhaustive, query.any
     return QueryOptions(top, query.threshold, *kind, wire.where_text(query.where))

@@ -161,7 +161,7 @@ class _Translation(dict[int, int | None]):
     """A table for ``str.translate`` that stores the characters that it meets."""
 
     def __init__(self, become: Callable[[str], int | None]) -> None:
-        """``become`` returns what a character becomes; None: nothing."""
+        """``become`` returns the code point that replaces a character, or None to remove it."""
         self._become = become
 
     def __missing__(self, point: int) -> int | None:

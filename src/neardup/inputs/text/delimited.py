@@ -67,7 +67,7 @@ class RecordBlock:
     """As that of a ``LineBlock``."""
     records: I64 = field(default_factory=lambda: _UNREAD)
     """int64[n, kernel.COLUMNS] as ``scan_records`` writes it; behind it begin, end and doubled quotes, as those of the
-    text, of each of ``layout.more_text`` and ``layout.more``. None before they were found."""
+    text, of each of ``layout.more_text`` and ``layout.more``. Empty before they were found."""
     blank: int = 0
     """Blank lines; known with the records."""
 
@@ -135,7 +135,7 @@ class DelimitedSource(LineSource):
         plain = replace(layout, id_field=-1, names=(), header=None, more=())
         facts = {"layout": {**asdict(plain), "more_text": list(plain.more_text), "names": []}}
         del facts["layout"]["more"]
-        return LineRecords.of(self, self._options.encoding, partial(self._read_again, plain), **facts)
+        return LineRecords.of(self, partial(self._read_again, plain), **facts)
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
         told = facts["layout"]
