@@ -16,19 +16,11 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.blocks import NEWLINE, LineBlock
-from neardup.inputs.formats import text_codec
-from neardup.inputs.source import Source
+from neardup.inputs.blocks import NEWLINE, LineBlock, LineSource
 from neardup.inputs.walk import InputFile
 from neardup.kernels.reading import read_pieces
 from neardup.shown import shown_path
 from neardup.types import I64, SLACK, Batch, Documents
-
-
-def is_plain(source: Source, encoding: str) -> bool:
-    """Whether the bytes of a source's records are in a file of its name, as they are."""
-    is_utf8 = text_codec(encoding) == "utf-8"
-    return hasattr(os, "pread") and source.is_plain and is_utf8 and os.path.isfile(source.name)
 
 
 def _changed(path: str, what: str = "was changed") -> InputChanged:
@@ -92,19 +84,15 @@ class LineRecords:
         """``parse`` reads a block of records as it was read the first time; ``facts`` say how."""
         self._file = file
         self._parse = parse
-        self._facts = facts
+        self.facts = facts
+        """JSON values from which ``Reader.reopened`` makes it again."""
 
     @classmethod
-    def of(cls, source: Source, encoding: str, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
+    def of(cls, source: LineSource, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
         """Those of a source that is about to be read; None where they cannot be read again."""
-        if not is_plain(source, encoding):
+        if not (hasattr(os, "pread") and source.is_plain_utf8 and os.path.isfile(source.name)):
             return None
         return cls(PlainFile(source.name), parse, {"source": source.name, **facts})
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """JSON values from which ``Reader.reopened`` makes it again."""
-        return self._facts
 
     def changed(self, start: int) -> InputChanged:
         return self._file.changed()
@@ -133,7 +121,7 @@ class WholeFiles:
 
     def __init__(self, source: str, files: Sequence[InputFile], read: Callable[[Sequence[InputFile]], Batch]) -> None:
         """``read`` reads some of ``files``, as it did the first time."""
-        self._source = source
+        self.facts = {"source": source}
         self._files = files
         self._read = read
 
@@ -141,10 +129,6 @@ class WholeFiles:
     def can_be_read(files: Sequence[InputFile]) -> bool:
         """Whether each is plain text in a regular file: what is made from a document takes too long to make twice."""
         return not any(file.is_document or file.stream or file.error or not os.path.isfile(file.path) for file in files)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        return {"source": self._source}
 
     def changed(self, start: int) -> InputChanged:
         path = self._files[start].path

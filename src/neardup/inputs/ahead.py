@@ -75,8 +75,7 @@ class _Maker:
             if self._took_alone:
                 self._is_alone = self._took_alone = False
                 self._changed.notify_all()
-            while not self._made and not self._is_ended:
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._made or self._is_ended)
             if self._made:
                 task = self._made.popleft()
                 self._took_alone = isinstance(task, Alone)

@@ -231,25 +231,11 @@ def _opened(source: str | Path | ByteStream) -> ByteStream:
 def _split(block: LineBlock, max_lines: int) -> Iterator[LineBlock]:
     """One block as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
     start, consumed = 0, block.consumed
-    for first in range(0, block.lines, max_lines):
-        lines = min(max_lines, block.lines - first)
-        stop = block.size if first + lines == block.lines else _behind_lines(block.data, start, block.size, lines)
-        line, at = block.first_line + first, block.at + start
+    stops = line_ends(block.data, block.size)[max_lines - 1 : -1 : max_lines].tolist()
+    for first, stop in zip(range(0, block.lines, max_lines), [*stops, block.size], strict=True):
+        lines, line, at = min(max_lines, block.lines - first), block.first_line + first, block.at + start
         yield LineBlock(block.data[start:], stop - start, lines, line, consumed, at=at, held=block.held)
         start, consumed = stop, 0
-
-
-def _behind_lines(data: U8, start: int, stop: int, lines: int) -> int:
-    """The place behind so many lines from ``start`` on, which ``data[start:stop]`` has."""
-    step = 1 << 16
-    while start < stop:
-        is_end = data[start : min(start + step, stop)] == NEWLINE
-        found = int(np.count_nonzero(is_end))
-        if found >= lines:
-            return start + int(np.flatnonzero(is_end)[lines - 1]) + 1
-        lines -= found
-        start += step
-    return stop
 
 
 class Slabs:

@@ -115,11 +115,7 @@ def choose_text(
     is not there, NoTextColumn where none can be guessed.
     """
     if asked is not None:
-        chosen = asked_columns(asked, names)
-        for name in chosen:
-            if name not in names:
-                raise unknown_column(name, names, source, option="text")
-        return tuple(chosen)
+        return _there(names, asked, source, option="text")
     guess = guess_text(names) or (texts[0] if len(texts) == 1 else None)
     if guess is None:
         raise NoTextColumn(
@@ -163,11 +159,16 @@ def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str
 
 def choose_more(names: Sequence[str], asked: str | Sequence[str], source: str) -> tuple[str, ...]:
     """Choose the further columns that are stored. Raises InputError if one is not there."""
-    chosen = asked_columns(asked, names) if asked else ()
+    return tuple(dict.fromkeys(_there(names, asked, source, option="column"))) if asked else ()
+
+
+def _there(names: Sequence[str], asked: str | Sequence[str], source: str, *, option: str) -> tuple[str, ...]:
+    """Return the columns that an option asks for. Raises InputError if one is not there."""
+    chosen = asked_columns(asked, names)
     for name in chosen:
         if name not in names:
-            raise unknown_column(name, names, source, option="column")
-    return tuple(dict.fromkeys(chosen))
+            raise unknown_column(name, names, source, option=option)
+    return tuple(chosen)
 
 
 def column_place(names: Sequence[str], name: str, source: str) -> int:

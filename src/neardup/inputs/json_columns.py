@@ -77,12 +77,12 @@ def columns_of(records: Iterable[Mapping[str, Any]], mask: Mask, rows: I64, faul
     """Return the columns of records as JSON. One that cannot be stored becomes a fault, and is cleared in ``mask``."""
     found: list[str | None] = []
     for place, record in enumerate(records):
+        found.append(None)
         try:
-            found.append(columns_json(record) if mask[place] else None)
+            found[-1] = columns_json(record) if mask[place] else None
         except BadRecord as exc:
             faults.add(int(rows[place]), str(exc), exc.cure)
             mask[place] = False
-            found.append(None)
     return found
 
 

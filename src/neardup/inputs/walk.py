@@ -104,29 +104,20 @@ def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
     ``passing`` is told of links to one file, and of folders that the pattern names and in which it names no file.
     """
     passing = Passing() if passing is None else passing
+    found: list[tuple[str, InputFile | None]]  # None: a folder
     if is_remote(pattern):
-        return _remote_glob(place_of(pattern), passing)
-    files: list[str] = []
-    folders: list[str] = []
-    for path in glob.iglob(pattern, recursive=True):
-        (folders if os.path.isdir(path) else files).append(path)
-    entered = {folder for path in files for folder in _above(path)}
-    for folder in folders:
-        if os.path.join(folder, "").rstrip(os.sep) not in entered:
-            passing.note("folder", folder)
-    return _once([look_at(path, os.path.realpath(path)) for path in files], passing)
+        from neardup.inputs.remote import matching
 
-
-def _remote_glob(pattern: str, passing: Passing) -> list[InputFile]:
-    from neardup.inputs.remote import matching
-
-    found = list(matching(pattern))
-    files = [remote_file(path, each.size) for path, each in found if not each.is_folder]
-    entered = {folder for file in files for folder in _above(file.path)}
-    for path, each in found:
-        if each.is_folder and path not in entered:
+        places = matching(place_of(pattern))
+        found = [(path, None if each.is_folder else remote_file(path, each.size)) for path, each in places]
+    else:
+        paths = glob.iglob(pattern, recursive=True)
+        found = [(path, None if os.path.isdir(path) else look_at(path, os.path.realpath(path))) for path in paths]
+    entered = {folder for path, file in found if file is not None for folder in _above(path)}
+    for path, file in found:
+        if file is None and path.rstrip(os.sep) not in entered:
             passing.note("folder", path)
-    return _once(files, passing)
+    return _once([file for _, file in found if file is not None], passing)
 
 
 def _above(path: str) -> Iterator[str]:

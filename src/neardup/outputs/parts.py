@@ -44,7 +44,7 @@ def give_up(stream: Any) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))
 
 
-class _Steady:
+class Steady:
     """A stream that never has more than FLUSHED bytes on their way."""
 
     def __init__(self, stream: Any) -> None:
@@ -71,7 +71,7 @@ def new_object(address: str) -> Iterator[Any]:
             store.files.create_dir(posixpath.dirname(store.path(address)), recursive=True)
         stream = opened(store, store.path(address))
     try:
-        yield _Steady(stream)
+        yield Steady(stream)
         with explained(address, CANNOT, OutputError):
             stream.close()
     except BaseException:
@@ -89,14 +89,18 @@ def object_pieces(address: str, first: int = 0, size: int | None = None) -> Iter
     with explained(address, "cannot be read", OutputError):
         store = store_of(address)
         with store.files.open_input_file(store.path(address)) as file:
-            left = file.size() - first if size is None else size
             file.seek(first)
-            while left:
-                piece = file.read(min(PART, left))
-                if not piece:
-                    raise OSError("it was cut short")
-                left -= len(piece)
-                yield piece
+            yield from pieces(file, file.size() - first if size is None else size, "it was cut short")
+
+
+def pieces(file: Any, left: int, fault: str) -> Iterator[bytes]:
+    """Yield the next ``left`` bytes of a file, some at a time. Raises OSError, with ``fault``, if it has fewer."""
+    while left > 0:
+        piece = file.read(min(PART, left))
+        if not piece:
+            raise OSError(fault)
+        left -= len(piece)
+        yield piece
 
 
 def size_of_object(address: str) -> int | None:

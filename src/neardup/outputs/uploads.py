@@ -12,7 +12,6 @@ import os
 import posixpath
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from neardup.errors import OutputError
 from neardup.inputs import remote
 from neardup.inputs.addresses import is_remote
 from neardup.inputs.stores import Store, explained, store_of
-from neardup.outputs.parts import CANNOT, FLUSHED, PART, aside, give_up, move, opened, put_in_place
+from neardup.outputs.parts import CANNOT, PART, Steady, aside, give_up, move, opened, pieces, put_in_place
 from neardup.outputs.renames import Rename, Renames, UnfinishedError
 
 _SENDERS = 8
@@ -174,20 +173,10 @@ def _send(rename: Rename, stream: Any, *, whole: bool = True, rest: bool = False
     with open(rename.temporary, "rb", buffering=0) as file:
         file.seek(last if rest else 0)
         stop = size if whole or rest else last
-        for number, piece in enumerate(_pieces(file, stop - file.tell()), start=1):
-            stream.write(piece)
-            if number % (FLUSHED // PART) == 0:
-                stream.flush()
+        steady = Steady(stream)
+        for piece in pieces(file, stop - file.tell(), f"{Path(file.name).name} was cut short while it was sent"):
+            steady.write(piece)
         stream.flush()  # only here it is heard that a part was refused
-
-
-def _pieces(file: Any, size: int) -> Iterator[bytes]:
-    while size > 0:
-        piece = file.read(min(PART, size))
-        if not piece:
-            raise OSError(f"{Path(file.name).name} was cut short while it was sent")
-        size -= len(piece)
-        yield piece
 
 
 def _joined(thread: threading.Thread) -> KeyboardInterrupt | None:

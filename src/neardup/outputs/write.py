@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -51,12 +51,14 @@ _JSON_SPECIAL = r'["\\\x00-\x1f]'
 # RFC 4180 needs the first part; an empty text differs from no value; some readers drop blanks at an end.
 _CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
 
+Written: TypeAlias = pa.Table | pa.RecordBatchReader | RowTable
+"""A stream is read once, to its end."""
+
 
 class Output(NamedTuple):
     """A table, where it goes, and in which format (None: as the suffix of the target says)."""
 
-    table: pa.Table | pa.RecordBatchReader | RowTable
-    """A stream is read once, to its end."""
+    table: Written
     target: str | Path
     format: str | None = None
 
@@ -88,9 +90,7 @@ def _suffix_of(target: str | Path) -> tuple[str, str | None]:
     return (os.path.splitext(stem)[1], COMPRESSIONS[last]) if last in COMPRESSIONS else (last, None)
 
 
-def write_table(
-    table: pa.Table | pa.RecordBatchReader | RowTable, target: str | Path, *, format: str | None, spec: dict[str, Any]
-) -> None:
+def write_table(table: Written, target: str | Path, *, format: str | None, spec: dict[str, Any]) -> None:
     """Write one table to a file or, for ``-``, to stdout; see ``write_tables``."""
     write_tables([Output(table, target, format)], spec=spec)
 
@@ -141,7 +141,7 @@ def remove_leftovers(target: str | Path) -> None:
     remove_parts(f"{os.fspath(target)}{SPEC_SUFFIX}")
 
 
-def _write_stdout(table: pa.Table | pa.RecordBatchReader | RowTable, format: str, spec: dict[str, Any]) -> None:
+def _write_stdout(table: Written, format: str, spec: dict[str, Any]) -> None:
     if getattr(sys.stdout, "buffer", None) is None:
         raise OutputError("stdout is closed. Give a file for the output.")
     with writing("stdout"):
@@ -150,13 +150,7 @@ def _write_stdout(table: pa.Table | pa.RecordBatchReader | RowTable, format: str
         stream.flush()
 
 
-def _write(
-    table: pa.Table | pa.RecordBatchReader | RowTable,
-    stream: BinaryIO,
-    format: str,
-    spec: dict[str, Any],
-    compression: str | None,
-) -> None:
+def _write(table: Written, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None) -> None:
     schema = table.schema
     batches = table.to_batches() if isinstance(table, pa.Table) else table
     if format == "parquet":

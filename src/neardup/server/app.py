@@ -10,16 +10,16 @@ import contextlib
 import importlib.resources
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import UNSET
 
 from neardup.pages.assets import SIDES_SCRIPTS, SIDES_STYLES, scripts, styles
-from neardup.server import access, openapi
+from neardup.server import access, openapi, wire
 from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Send
-from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, options_of, query_options
+from neardup.server.jobs import REMOVAL, IndexReader, IndexWriter, QueryOptions, query_options
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.parameters import add_options, page_options, removal
@@ -27,18 +27,6 @@ from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate, check_may_write
 from neardup.server.stream import BYTES, NDJSON, Streams
 from neardup.server.tokens import Tokens
-from neardup.server.wire import (
-    Document,
-    Health,
-    Info,
-    Nothing,
-    Query,
-    Status,
-    StoredDocument,
-    check_document,
-    check_query,
-    read,
-)
 from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
@@ -46,7 +34,6 @@ if TYPE_CHECKING:
 
 
 Handler = Callable[[Exchange], Awaitable[None]]
-T = TypeVar("T", Query, Document, Nothing)
 
 DOCUMENTS = "/documents/"
 DOCUMENT = "/documents/{id}"
@@ -105,7 +92,7 @@ class Service:
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
             "/info": {"GET": self._info},
             "/statistics": {"GET": self._statistics},
-            "/health": {"GET": _sender(msgspec.json.encode(Health(status="ok")))},
+            "/health": {"GET": _sender(msgspec.json.encode(wire.Health(status="ok")))},
             "/ready": {"GET": self._ready},
             "/metrics": {"GET": self._metrics},
             "/openapi.json": {"GET": _sender(description)},
@@ -180,19 +167,19 @@ class Service:
 
     async def _query(self, exchange: Exchange) -> None:
         body = await self._json(exchange, self.limits.query_bytes)
-        query = await self._parse(Query, body)
-        check_query(query, self.limits, self._index.spec.threshold)
-        key = options_of(query)
-        value: Any = query.text if key is not None else lambda: self._reading.query(query)
-        if (
-            key is not None
-            and self.metrics.begun <= FEW_REQUESTS
-            and (answer := self._reading.quick(value, key)) is not None
-        ):
-            # To hand the text to a thread and back would take longer than to answer; groups pay for many clients only.
-            await exchange.reply(200, answer)
-            return
-        pool = self._scanners if query_options(query).reads_all else self._readers
+        query = await self._parse(wire.Query, body)
+        wire.check_query(query, self.limits, self._index.spec.threshold)
+        options, text = query_options(query), query.text
+        if isinstance(text, str) and not (query.with_text or query.passages):
+            key: QueryOptions | None = options
+            value: Any = text
+            if self.metrics.begun <= FEW_REQUESTS and (answer := self._reading.quick(text, options)) is not None:
+                # To hand the text to a thread and back would take longer; groups pay for many clients only.
+                await exchange.reply(200, answer)
+                return
+        else:
+            key, value = None, lambda: self._reading.query(query)
+        pool = self._scanners if options.reads_all else self._readers
         seconds = self.limits.answer_seconds
         await exchange.reply(200, await pool.do(key, value, seconds=seconds, size=len(body)))
 
@@ -207,13 +194,13 @@ class Service:
             await self._streams.run(exchange, writers, adding, check=self._gate.check_still)
             return
         body = await self._json(exchange, self.limits.document_bytes, also=NDJSON)
-        document = await self._parse(Document, body)
-        check_document(document, self.limits)
+        document = await self._parse(wire.Document, body)
+        wire.check_document(document, self.limits)
         status, match = await writers.do(adding, document, seconds=self.limits.answer_seconds, size=len(body))
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
             raise Problem(409, fault, field="id")
-        told = Status(id=document.id, status=status, match=UNSET if match is None else match)
+        told = wire.Status(id=document.id, status=status, match=UNSET if match is None else match)
         await exchange.reply(201 if status == "added" else 200, msgspec.json.encode(told))
 
     async def _stream(self, exchange: Exchange) -> None:
@@ -234,9 +221,7 @@ class Service:
         stored = await self._call(lambda: self._index.get(id))
         if stored is None:
             raise _unknown(id)
-        await exchange.reply(
-            200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text, columns=stored.columns or UNSET))
-        )
+        await exchange.reply(200, msgspec.json.encode(wire.filled(wire.StoredDocument, stored)))
 
     async def _remove(self, exchange: Exchange) -> None:
         writers = self._writing(exchange)
@@ -252,14 +237,14 @@ class Service:
 
     async def _compact(self, exchange: Exchange) -> None:
         self._writing(exchange)
-        await self._parse(Nothing, await self._json(exchange, self.limits.query_bytes))
+        await self._parse(wire.Nothing, await self._json(exchange, self.limits.query_bytes))
         # Not by the writer: the index is compacted beside changes, which would wait for it there.
         compacting = self._scanners.do(None, self._reading.compact, seconds=self.limits.answer_seconds)
         await exchange.reply(200, await compacting)
 
     async def _info(self, exchange: Exchange) -> None:
         told = await self._call(lambda: self._index.info().as_dict())
-        info = msgspec.convert({**told, "read_only": self._index.read_only}, Info)
+        info = msgspec.convert({**told, "read_only": self._index.read_only}, wire.Info)
         await exchange.reply(200, msgspec.json.encode(info))
 
     async def _statistics(self, exchange: Exchange) -> None:
@@ -286,8 +271,8 @@ class Service:
     async def _ready(self, exchange: Exchange) -> None:
         if self._is_stopping:
             raise Problem.busy("the service is stopping.", "stopping")
-        await self._call(lambda: len(self._index))  # a thread is free, and the index can be read
-        await exchange.reply(200, msgspec.json.encode(Health(status="ok")))
+        await self._call(lambda: len(self._index))  # a thread is free, and the index can be wire.read
+        await exchange.reply(200, msgspec.json.encode(wire.Health(status="ok")))
 
     def _writing(self, exchange: Exchange) -> WorkerPool:
         check_may_write(exchange)
@@ -308,10 +293,10 @@ class Service:
             raise Problem(415, f"Content-Type must be {kinds.decode()}.", field="Content-Type")
         return await exchange.body(most)
 
-    async def _parse(self, kind: type[T], body: bytes) -> T:
+    async def _parse(self, kind: type[wire.T], body: bytes) -> wire.T:
         if len(body) < _LARGE:
-            return read(kind, body)
-        value: T = await self._call(lambda: read(kind, body))
+            return wire.read(kind, body)
+        value: wire.T = await self._call(lambda: wire.read(kind, body))
         return value
 
 

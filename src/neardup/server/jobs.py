@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,29 +22,10 @@ from neardup.params import CONTAINMENT, DEFAULT_MEASURE
 from neardup.server import wire
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
-from neardup.server.wire import (
-    Answer,
-    Answers,
-    Chance,
-    Compacted,
-    Document,
-    Found,
-    LineStatus,
-    ListedDocument,
-    Match,
-    Page,
-    Query,
-    RemovedDocuments,
-    Segment,
-    Statistics,
-    check_document,
-    read,
-    where_text,
-)
 from neardup.tuning import s_curve
 
 if TYPE_CHECKING:
-    from neardup.index.outcomes import Admission, ContainedHit, Hit
+    from neardup.index.outcomes import Admission, Hit
     from neardup.index.store import Index
 
 
@@ -95,31 +75,11 @@ class LineBatch:
     """None for a line that was too long to be held."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgeLimit:
-    """Documents that were added longer ago are removed, or counted."""
-
-    age: timedelta
-    dry_run: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFilter:
-    """Documents that have some columns are removed."""
-
-    where: dict[str, Any]
-
-
-def options_of(query: Query) -> QueryOptions | None:
-    """The key under which a query may share a call; None when it wants more than hits of one text."""
-    return None if query.text is UNSET or query.with_text or query.passages else query_options(query)
-
-
-def query_options(query: Query) -> QueryOptions:
-    """What a query has in common with others."""
+def query_options(query: wire.Query) -> QueryOptions:
+    """Return the options of a query. Queries of one text with equal options may share a call."""
     top = wire.TOP if query.top is UNSET else query.top
     kind = query.exact, query.measure, query.nearest, query.exhaustive, query.any
-    return QueryOptions(top, query.threshold, *kind, where_text(query.where))
+    return QueryOptions(top, query.threshold, *kind, wire.where_text(query.where))
 
 
 class Deadline(Silent):
@@ -146,7 +106,7 @@ class IndexReader:
         """Do a group: texts under a ``QueryOptions``, else one value that is called."""
         if not isinstance(key, QueryOptions):
             return [values[0]()]
-        return [encode(Answer(hits=hits)) for hits in self._hits(values, key)]
+        return [encode(wire.Answer(hits=hits)) for hits in self._hits(values, key)]
 
     def quick(self, text: str, key: QueryOptions) -> bytes | None:
         """Return the answer to one text if that takes a moment for which the event loop may wait, else None."""
@@ -157,7 +117,7 @@ class IndexReader:
         # With so few candidates the first match that ``any`` ends with is the best one.
         top, threshold = 1 if key.any else key.top, key.threshold or spec.threshold
         hits = quick(self._index._core, text, top=top, threshold=threshold, most=_QUICK_CANDIDATES)
-        return None if hits is None else encode(Answer(hits=[_found(hit) for hit in hits]))
+        return None if hits is None else encode(wire.Answer(hits=[_found(hit) for hit in hits]))
 
     def compact(self) -> bytes:
         """Compact the index, and return the JSON of what that has changed."""
@@ -165,7 +125,7 @@ class IndexReader:
         self._index.compact()
         after = self._index.info()
         return encode(
-            Compacted(
+            wire.Compacted(
                 segments_before=before.segments,
                 segments=after.segments,
                 bytes_before=before.total_bytes,
@@ -173,14 +133,14 @@ class IndexReader:
             )
         )
 
-    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Found]]:
+    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[wire.Found]]:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
         index, watching = self._index, Deadline(self._seconds)
         asked: Any = [text.split() for text in texts] if index.spec.shingle.kind == "item" else texts
         how: dict[str, Any] = {"top": key.top, "where": key.where and json.loads(key.where)}
         if key.measure == CONTAINMENT:
             parts = index.query(asked, threshold=key.threshold, measure=CONTAINMENT, observer=watching, **how)
-            return [[_contained(hit) for hit in hits] for hits in parts]
+            return [[wire.filled(wire.Found, hit) for hit in hits] for hits in parts]
         if key.any:
             seen = index.seen(asked, threshold=key.threshold, where=how["where"])
             return [[] if hit is None else [_found(hit)] for hit in seen]
@@ -190,7 +150,7 @@ class IndexReader:
         near = index.nearest(asked, threshold=key.threshold or 0.0, exhaustive=key.exhaustive, observer=watching, **how)
         return [[self._near(hit, key.exhaustive) for hit in hits] for hits in near]
 
-    def _near(self, hit: Hit, exhaustive: bool) -> Found:
+    def _near(self, hit: Hit, exhaustive: bool) -> wire.Found:
         """A hit with the probability that one of its similarity is found."""
         assert hit.similarity is not None
         found, bands = _found(hit), self._index.spec.bands
@@ -200,43 +160,34 @@ class IndexReader:
     def page(self, options: dict[str, Any]) -> bytes:
         """The JSON of some documents of the index."""
         page = self._index.page(**options)
-        listed = [
-            ListedDocument(
-                id=document.id,
-                characters=UNSET if document.characters is None else document.characters,
-                opening=UNSET if document.opening is None else document.opening,
-                added=UNSET if document.added is None else document.added,
-                columns=document.columns or UNSET,
-            )
-            for document in page.documents
-        ]
-        return encode(Page(documents=listed, next=UNSET if page.next is None else page.next))
+        listed = [wire.filled(wire.ListedDocument, document) for document in page.documents]
+        return encode(wire.Page(documents=listed, next=UNSET if page.next is None else page.next))
 
     def statistics(self) -> bytes:
         """The JSON of what the index holds in numbers."""
         told = self._index.statistics()
         values = {
             **told.as_dict(),
-            "segments": [Segment(documents=documents, bytes=size) for documents, size in told.segments],
-            "recall_curve": [Chance(similarity=at, probability=chance) for at, chance in told.recall_curve],
+            "segments": [wire.Segment(documents=documents, bytes=size) for documents, size in told.segments],
+            "recall_curve": [wire.Chance(similarity=at, probability=chance) for at, chance in told.recall_curve],
             "documents_at_start": self._began.documents,
             "changes_since_start": self._index.info().generation - self._began.generation,
         }
-        return encode(Statistics(**values))
+        return encode(wire.Statistics(**values))
 
-    def query(self, query: Query) -> bytes:
+    def query(self, query: wire.Query) -> bytes:
         """The JSON of the answer to a query of many texts, or of one with texts or passages."""
         deadline = time.monotonic() + self._seconds
         texts = [query.text] if isinstance(query.text, str) else query.texts
         assert isinstance(texts, list)
         found = [self._with_texts(hits, query, deadline) for hits in self._hits(texts, query_options(query))]
-        return encode(Answers(results=found) if query.text is UNSET else found[0])
+        return encode(wire.Answers(results=found) if query.text is UNSET else found[0])
 
-    def _with_texts(self, hits: list[Found], query: Query, deadline: float) -> Answer:
+    def _with_texts(self, hits: list[wire.Found], query: wire.Query, deadline: float) -> wire.Answer:
         """The hits with what else was asked for; one that was removed a moment ago is left out."""
         if not (query.with_text or query.passages):
-            return Answer(hits=hits)
-        answer = Answer(hits=[])
+            return wire.Answer(hits=hits)
+        answer = wire.Answer(hits=[])
         for found, stored in zip(hits, self._index.get_many([found.id for found in hits]), strict=True):
             if time.monotonic() > deadline:
                 raise Problem(504, f"the answer took longer than {self._seconds:g} s. Ask for fewer hits with top.")
@@ -266,24 +217,20 @@ class IndexWriter:
             return self._add(key, values)
         if key == REMOVAL:
             return self._remove(values)
-        if isinstance(values[0], AgeLimit):
-            return [encode(self._index.remove_older_than(values[0].age, dry_run=values[0].dry_run))]
-        if isinstance(values[0], ColumnFilter):
-            return [encode(RemovedDocuments(removed=self._index.remove(where=values[0].where)))]
-        return [self._batch(values[0])]
+        return [self._batch(values[0]) if isinstance(values[0], LineBatch) else encode(values[0](self._index))]
 
-    def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
+    def _add(self, adding: AddOptions, documents: list[wire.Document]) -> list[tuple[str, wire.Match | None]]:
         if adding.if_new and adding.on_duplicate == "error":
             return self._add_new(documents)
         add = self._index.add_if_new if adding.if_new else self._index.add_each
         made: list[Any] = add(**_given(documents), on_duplicate=adding.on_duplicate)
         return [_admitted(each) if adding.if_new else (each, None) for each in made]
 
-    def _add_new(self, documents: list[Document]) -> list[tuple[str, Match | None]]:
+    def _add_new(self, documents: list[wire.Document]) -> list[tuple[str, wire.Match | None]]:
         """Add what is new, telling of an id that is there; the index would refuse the whole group for it."""
         known = [document.id in self._index for document in documents]
         fresh = [place for place, is_known in enumerate(known) if not is_known]
-        outcomes: list[tuple[str, Match | None]] = [("duplicate", None)] * len(documents)
+        outcomes: list[tuple[str, wire.Match | None]] = [("duplicate", None)] * len(documents)
         if not fresh:
             return outcomes
         try:
@@ -309,17 +256,17 @@ class IndexWriter:
 
     def _batch(self, batch: LineBatch) -> bytes:
         """Add the documents of a batch and return the status lines."""
-        statuses: list[LineStatus] = []
-        documents: list[Document] = []
+        statuses: list[wire.LineStatus] = []
+        documents: list[wire.Document] = []
         places: list[int] = []
         for number, line in enumerate(batch.lines, batch.first):
             document = self._parse(line)
-            if isinstance(document, Document):
+            if isinstance(document, wire.Document):
                 places.append(len(statuses))
                 documents.append(document)
-                statuses.append(LineStatus(line=number, id=document.id, status="bad"))
+                statuses.append(wire.LineStatus(line=number, id=document.id, status="bad"))
             else:
-                statuses.append(LineStatus(line=number, status="bad", error=document))
+                statuses.append(wire.LineStatus(line=number, status="bad", error=document))
         outcomes = self._add(batch.adding, documents) if documents else []
         for place, (status, match) in zip(places, outcomes, strict=True):
             statuses[place].status = status  # type: ignore[assignment]
@@ -327,15 +274,15 @@ class IndexWriter:
                 statuses[place].match = match
         return b"".join(encode(status) + b"\n" for status in statuses)
 
-    def _parse(self, line: bytes | None) -> Document | str:
+    def _parse(self, line: bytes | None) -> wire.Document | str:
         """The document of a line, or what is wrong with the line."""
         if line is None:
             return f"the line is longer than {self._limits.document_bytes} bytes."
         if not line.strip():
             return "the line is blank."
         try:
-            document = read(Document, line)
-            check_document(document, self._limits)
+            document = wire.read(wire.Document, line)
+            wire.check_document(document, self._limits)
         except Problem as problem:
             return problem.error
         return document
@@ -359,29 +306,20 @@ def warm_up(index: Index) -> None:
     index.query(texts)
 
 
-def _given(documents: list[Document]) -> dict[str, Any]:
+def _given(documents: list[wire.Document]) -> dict[str, Any]:
     """Return ids, texts and columns of documents, as the methods of an index take them."""
     ids, texts = [document.id for document in documents], [document.text for document in documents]
     return {"ids": ids, "texts": texts, "columns": [document.columns or None for document in documents]}
 
 
-def _admitted(made: Admission) -> tuple[str, Match | None]:
+def _admitted(made: Admission) -> tuple[str, wire.Match | None]:
     if made.is_new:
         return "added", None
     if made.match is None:
         return "skipped", None
     assert made.match.similarity is not None
-    return "near-duplicate", Match(id=made.match.id, similarity=made.match.similarity)
+    return "near-duplicate", wire.Match(id=made.match.id, similarity=made.match.similarity)
 
 
-def _found(hit: Hit) -> Found:
-    return Found(id=hit.id, similarity=hit.similarity, bands=hit.bands, columns=hit.columns or UNSET)
-
-
-def _contained(hit: ContainedHit) -> Found:
-    return Found(
-        id=hit.id,
-        similarity=hit.similarity,
-        contained=hit.contained,  # type: ignore[arg-type]
-        columns=hit.columns or UNSET,
-    )
+def _found(hit: Hit) -> wire.Found:
+    return wire.Found(id=hit.id, similarity=hit.similarity, bands=hit.bands, columns=hit.columns or UNSET)

@@ -17,28 +17,11 @@ from neardup.server import wire
 from neardup.server.limits import ServiceLimits
 from neardup.server.parameters import ORDERS, PAGE_NUMBERS
 
-_TYPES = (
-    *(
-        wire.Answer,
-        wire.Answers,
-        wire.Chance,
-        wire.Compacted,
-        wire.Document,
-        wire.Health,
-        wire.Info,
-        wire.LineStatus,
-        wire.Page,
-    ),
-    *(
-        wire.ProblemBody,
-        wire.Query,
-        wire.RemovedDocuments,
-        wire.Segment,
-        wire.Statistics,
-        wire.Status,
-        wire.StoredDocument,
-    ),
-)
+_TYPES = [
+    kind
+    for kind in vars(wire).values()
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in (msgspec.Struct, wire.Nothing)
+]
 _REF = "#/components/schemas/{name}"
 _JSON, _NDJSON, _BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
 _BY_ANY = (401, 421, 500, 503)
@@ -92,18 +75,9 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     shared = {name: field for name, field in fields.items() if name not in ("text", "texts", "passages")}
     texts = {"type": "array", "items": text, "maxItems": limits.texts}
     query |= _kinds(threshold)
-    schemas["QueryText"] = {
-        **query,
-        "title": "QueryText",
-        "properties": {"text": text, **shared, "passages": fields["passages"]},
-        "required": ["text"],
-    }
-    schemas["QueryTexts"] = {
-        **query,
-        "title": "QueryTexts",
-        "properties": {"texts": texts, **shared},
-        "required": ["texts"],
-    }
+    one = {"text": text, **shared, "passages": fields["passages"]}
+    for name, properties in (("QueryText", one), ("QueryTexts", {"texts": texts, **shared})):
+        schemas[name] = {**query, "title": name, "properties": properties, "required": [next(iter(properties))]}
     schemas["Document"]["properties"]["text"] = text
     for name in ("marks", "query_marks"):  # generators know no arrays whose items have a place each
         schemas["Found"]["properties"][name]["items"] = _MARK
@@ -272,6 +246,11 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
     }
 
 
+def _parameter(name: str, about: str, schema: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A parameter in the address; ``more`` are further facts of it."""
+    return {"name": name, "in": "query", "description": about, "schema": schema, **more}
+
+
 _ID = {
     "name": "id",
     "in": "path",
@@ -280,49 +259,42 @@ _ID = {
     "schema": {"type": "string", "minLength": 1},
 }
 _ADDING = [
-    {
-        "name": "on_duplicate",
-        "in": "query",
-        "description": "When the id is there: an error (409), skip the new document, or replace the old one.",
-        "schema": {"type": "string", "enum": list(ON_DUPLICATE), "default": ON_DUPLICATE[0]},
-    },
-    {
-        "name": "if_new",
-        "in": "query",
-        "description": "Add a document only if the index holds none that is like it, nor one added a moment before.",
-        "schema": {"type": "boolean", "default": False},
-    },
+    _parameter(
+        "on_duplicate",
+        "When the id is there: an error (409), skip the new document, or replace the old one.",
+        {"type": "string", "enum": list(ON_DUPLICATE), "default": ON_DUPLICATE[0]},
+    ),
+    _parameter(
+        "if_new",
+        "Add a document only if the index holds none that is like it, nor one added a moment before.",
+        {"type": "boolean", "default": False},
+    ),
 ]
-
 _SCALAR = {"type": ["string", "number", "boolean", "null"]}
-_FILTER: dict[str, Any] = {
-    "name": "where",
-    "in": "query",
-    "description": "Only documents whose columns have all these values.",
-    "schema": {
+_FILTER = _parameter(
+    "where",
+    "Only documents whose columns have all these values.",
+    {
         "type": "string",  # not an object: generators of clients know no parameters that are JSON
         "contentMediaType": _JSON,
         "contentSchema": {"type": "object", "minProperties": 1, "additionalProperties": _SCALAR},
     },
-    "example": json.dumps({"tenant": "a"}),
-}
-_REMOVING: list[dict[str, Any]] = [
-    {
-        "name": "older_than",
-        "in": "query",
-        "description": "The age: a number and s, min, h, d or w. Documents of unknown age stay. Give this or where.",
-        "schema": {"type": "string", "pattern": "^[1-9][0-9]{0,7}(s|min|h|d|w)$"},
-        "example": "30d",
-    },
-    {
-        "name": "dry_run",
-        "in": "query",
-        "description": "Remove nothing, and say how many would go. For older_than.",
-        "schema": {"type": "boolean", "default": False},
-    },
+    example=json.dumps({"tenant": "a"}),
+)
+_REMOVING = [
+    _parameter(
+        "older_than",
+        "The age: a number and s, min, h, d or w. Documents of unknown age stay. Give this or where.",
+        {"type": "string", "pattern": "^[1-9][0-9]{0,7}(s|min|h|d|w)$"},
+        example="30d",
+    ),
+    _parameter(
+        "dry_run",
+        "Remove nothing, and say how many would go. For older_than.",
+        {"type": "boolean", "default": False},
+    ),
     _FILTER,
 ]
-
 _NUMBERS = {
     "after": "next of the page before; absent, the page is the first.",
     "size": "Most documents of the page.",
@@ -330,28 +302,24 @@ _NUMBERS = {
 }
 _LISTING = [
     *(
-        {
-            "name": name,
-            "in": "query",
-            "description": about,
-            "schema": {"type": "integer", "minimum": least, "maximum": most}
-            | ({} if absent is None else {"default": absent}),
-        }
+        _parameter(
+            name,
+            about,
+            {"type": "integer", "minimum": least, "maximum": most} | ({} if absent is None else {"default": absent}),
+        )
         for name, about in _NUMBERS.items()
         for least, most, absent in [PAGE_NUMBERS[name]]
     ),
-    {
-        "name": "prefix",
-        "in": "query",
-        "description": "Only documents whose id begins with this.",
-        "schema": {"type": "string", "maxLength": wire.MOST_ID, "default": ""},
-    },
-    {
-        "name": "order",
-        "in": "query",
-        "description": "Which come first: those added first, or those added last.",
-        "schema": {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
-    },
+    _parameter(
+        "prefix",
+        "Only documents whose id begins with this.",
+        {"type": "string", "maxLength": wire.MOST_ID, "default": ""},
+    ),
+    _parameter(
+        "order",
+        "Which come first: those added first, or those added last.",
+        {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
+    ),
     _FILTER,
 ]
 

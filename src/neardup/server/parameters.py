@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from neardup.errors import InputError
 from neardup.index.ages import parse_age
 from neardup.params import ON_DUPLICATE
 from neardup.server.exchange import Exchange
-from neardup.server.jobs import AddOptions, AgeLimit, ColumnFilter
+from neardup.server.jobs import AddOptions
 from neardup.server.problems import Problem
-from neardup.server.wire import MOST_ID, read_where
+from neardup.server.wire import MOST_ID, RemovedDocuments, read_where
+
+if TYPE_CHECKING:
+    from neardup.index.store import Index
+
 
 BOOLEANS = ("false", "true")
 ORDERS = ("oldest", "newest")
@@ -29,8 +33,8 @@ def add_options(exchange: Exchange) -> AddOptions:
     return AddOptions(on_duplicate, _choice(given, "if_new", BOOLEANS) == "true")
 
 
-def removal(exchange: Exchange) -> AgeLimit | ColumnFilter:
-    """Read the parameters of ``DELETE /documents``: without an age or a filter nothing is removed."""
+def removal(exchange: Exchange) -> Callable[[Index], Any]:
+    """Read the parameters of ``DELETE /documents``, and return what removes: without an age or a filter it is 422."""
     given = _given(exchange, ("older_than", "dry_run", "where"))
     if ("older_than" in given) == ("where" in given):
         fault = "either older_than is needed, the age from which on documents are removed, such as 30d, or where."
@@ -38,12 +42,14 @@ def removal(exchange: Exchange) -> AgeLimit | ColumnFilter:
     if "where" in given:
         if "dry_run" in given:
             raise Problem(422, "dry_run is for older_than. Leave it out.", field="dry_run")
-        return ColumnFilter(read_where(given["where"]))
+        where = read_where(given["where"])
+        return lambda index: RemovedDocuments(removed=index.remove(where=where))
     try:
         age = parse_age(given["older_than"])
     except InputError as exc:
         raise Problem(422, f"older_than: {exc}", field="older_than") from exc
-    return AgeLimit(age, _choice(given, "dry_run", BOOLEANS) == "true")
+    dry_run = _choice(given, "dry_run", BOOLEANS) == "true"
+    return lambda index: index.remove_older_than(age, dry_run=dry_run)
 
 
 def page_options(exchange: Exchange) -> dict[str, Any]:

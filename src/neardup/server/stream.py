@@ -106,26 +106,24 @@ class _Lines:
         self.is_dropping = False
 
 
+@dataclass(eq=False)
 class _Stream:
     """One stream, from its first byte to its last status."""
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        writers: WorkerPool,
-        adding: AddOptions,
-        stopping: asyncio.Event,
-        check: Callable[[Exchange], None],
-        kind: bytes,
-    ) -> None:
-        self._exchange, self._writers, self._adding, self._stopping = exchange, writers, adding, stopping
-        self._check, self._kind = check, kind
-        self._limits = exchange.limits
+    _exchange: Exchange
+    _writers: WorkerPool
+    _adding: AddOptions
+    _stopping: asyncio.Event
+    _check: Callable[[Exchange], None]
+    _kind: bytes
+    _next: int = 1
+    """Number of the first line that no batch has had."""
+    _fed: bool = False
+    _chunk: asyncio.Task[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self._limits = self._exchange.limits
         self._lines = _Lines(self._limits.document_bytes)
-        self._next = 1
-        """Number of the first line that no batch has had."""
-        self._fed = False
-        self._chunk: asyncio.Task[bytes] | None = None
 
     async def run(self) -> None:
         """Until the body ends, the service stops, or a line does not come."""

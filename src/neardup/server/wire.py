@@ -262,6 +262,14 @@ class ProblemBody(Struct, kw_only=True):
 
 
 T = TypeVar("T", Query, Document, Nothing)
+S = TypeVar("S", bound=Struct)
+
+
+def filled(kind: type[S], made: Any) -> S:
+    """Return what an index has made as one of the types here, without the fields that it lacks."""
+    values = {name: getattr(made, name, None) for name in kind.__struct_fields__}
+    return kind(**{name: value for name, value in values.items() if value is not None})
+
 
 _DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(kind) for kind in (Query, Document, Nothing)

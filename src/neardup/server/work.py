@@ -112,10 +112,9 @@ class WorkerPool:
     def _take(self) -> list[_Job]:
         """The first job that waits and those right behind it that are alike; none when the pool has closed."""
         with self._ready:
-            while not self._jobs:
-                if self._closing:
-                    return []
-                self._ready.wait()
+            self._ready.wait_for(lambda: self._jobs or self._closing)
+            if not self._jobs:
+                return []
             group = [self._jobs.popleft()]
             size = group[0].size
             while self._jobs and group[0].key is not None and len(group) < self._most:

@@ -53,7 +53,8 @@ class Table:
         self._growing = threading.Lock()
         pages = np.full(PAGES, -1, dtype=np.int32)
         pool = np.zeros(8, dtype=np.uint8)
-        self.now = _frozen(Characters(self._ascii(), pages, np.zeros(0, dtype=np.int64), pool, self._pairs()))
+        nothing = np.zeros(0, dtype=np.int64)
+        self.now = _frozen(Characters(self._ascii(), pages, nothing, pool, _composed() if self._form else nothing))
         """The table as far as it is made. It is replaced, never changed, so a kernel that runs is not disturbed."""
 
     def grow(self, wanted: Mask) -> None:
@@ -83,9 +84,6 @@ class Table:
             elif self._normalize.casefold:
                 table[byte] = ord(char.casefold())
         return table
-
-    def _pairs(self) -> I64:
-        return _composed() if self._form else np.zeros(0, dtype=np.int64)
 
     def _page(self, chars: str, pool: bytearray) -> list[int]:
         """Return the entries of a page. One of letters that all stay, such as ideographs, costs 10 µs, others 200."""

@@ -9,7 +9,7 @@ result. Marks are never stripped, because that would merge different words of ot
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -157,23 +157,17 @@ def _bytes(documents: Documents) -> U8:
     return documents.data[documents.offsets[0] : documents.offsets[-1]]
 
 
-class _Punctuation(dict[int, int | None]):
-    """A table for ``str.translate`` that removes punctuation. It stores the characters that it meets."""
+class _Translation(dict[int, int | None]):
+    """A table for ``str.translate`` that stores the characters that it meets."""
+
+    def __init__(self, become: Callable[[str], int | None]) -> None:
+        """``become`` returns the code point that replaces a character, or None to remove it."""
+        self._become = become
 
     def __missing__(self, point: int) -> int | None:
-        self[point] = kept = None if is_punctuation(chr(point)) else point
+        self[point] = kept = self._become(chr(point))
         return kept
 
 
-_PUNCTUATION = _Punctuation()
-
-
-class _Digits(dict[int, int]):
-    """A table for ``str.translate`` that turns decimal digits into 0. It stores the characters that it meets."""
-
-    def __missing__(self, point: int) -> int:
-        self[point] = kept = ord("0") if chr(point).isdecimal() else point
-        return kept
-
-
-_DIGITS = _Digits()
+_PUNCTUATION = _Translation(lambda char: None if is_punctuation(char) else ord(char))
+_DIGITS = _Translation(lambda char: ord("0" if char.isdecimal() else char))

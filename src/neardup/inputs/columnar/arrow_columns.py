@@ -177,14 +177,14 @@ def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int,
 
 def _offsets(array: Any) -> Any:
     """int64[n + 1] or int32[n + 1], rising; its differences are the bytes of each value, as a text or joined set."""
-    width = _offset_type(array.type)
+    width = offset_type(array.type)
     if width is not None and array.buffers()[1] is not None:
         offsets: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=width)
         return offsets[array.offset : array.offset + len(array) + 1]
     return starts_of(_sizes(array))
 
 
-def _offset_type(type_: Any) -> Any:
+def offset_type(type_: Any) -> Any:
     """The dtype of the offsets of a string or binary column, None for other layouts."""
     if pat.is_string(type_) or pat.is_binary(type_):
         return np.int32
@@ -202,7 +202,7 @@ def _sizes(array: Any) -> I64:
         places = as_numpy(_without_nulls(array.indices.cast(pa.int64())))
         of_each: I64 = _sizes(array.dictionary)[places]
         return of_each
-    if _offset_type(type_) is not None:
+    if offset_type(type_) is not None:
         return np.diff(_offsets(array)) if array.buffers()[1] is not None else np.zeros(len(array), dtype=np.int64)
     if pat.is_string_view(type_) or pat.is_binary_view(type_):
         views: NDArray[np.int32] = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)

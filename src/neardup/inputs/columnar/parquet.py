@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pat
 
 from neardup.inputs.addresses import is_remote
-from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, offset_type, read_rows
 from neardup.inputs.columnar.source import ColumnarFile, explained
 from neardup.inputs.columnar.thrift import FALSE, STRUCT, TRUE, Fields, read_struct
 from neardup.inputs.columns import ReadColumns
@@ -384,7 +384,7 @@ def _longest_of(array: Any, most: int) -> int:
     """Bytes of the longest value in the dictionaries of an array; ``most`` when it has strings without one."""
     type_ = array.type
     if pat.is_dictionary(type_):
-        if len(array.dictionary) == 0 or not _is_string(array.dictionary.type):
+        if len(array.dictionary) == 0 or offset_type(array.dictionary.type) is None:
             return 0
         return pc.max(pc.binary_length(array.dictionary)).as_py() or 0
     if pat.is_struct(type_):
@@ -393,11 +393,7 @@ def _longest_of(array: Any, most: int) -> int:
         return max(_longest_of(array.keys, most), _longest_of(array.items, most))
     if pat.is_list(type_) or pat.is_large_list(type_) or pat.is_fixed_size_list(type_):
         return _longest_of(array.values, most)
-    return most if _is_string(type_) else 0
-
-
-def _is_string(type_: Any) -> bool:
-    return any(kind(type_) for kind in (pat.is_string, pat.is_binary, pat.is_large_string, pat.is_large_binary))
+    return 0 if offset_type(type_) is None else most
 
 
 @dataclass(frozen=True, slots=True)

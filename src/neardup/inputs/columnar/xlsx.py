@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
 
@@ -127,8 +128,7 @@ class XlsxSource(Source):
         self.columns, places, id_place = chosen
         held: list[tuple[int, str | None, Any]] = []
         size = blank = told = 0
-        numbered = enumerate(_with(first, rows), start=2)
-        for row, cells in numbered:
+        for row, cells in enumerate(chain([first], rows), start=2):
             if all(cell is None for cell in cells):
                 blank += 1
                 continue
@@ -185,11 +185,6 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, (date, datetime, time)):
         return value.isoformat()
     return str(value)
-
-
-def _with(first: Sequence[Any], rows: Iterator[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-    yield first
-    yield from rows
 
 
 class _RisingRows(io.RawIOBase):

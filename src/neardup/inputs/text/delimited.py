@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -37,69 +37,53 @@ _ROOM = 1 << 18
 """Bytes before each block for the beginning of a record that ends in it; a longer one is copied with the block."""
 _ALL = 1 << 62
 _QUOTE = 0x22
+_UNREAD = np.empty((0, kernel.COLUMNS), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
-    """Records of a file, one after the other, without the header row."""
+    """Whole records of a file, one after the other, without the header row; ``read`` finds them."""
 
     data: U8
     """UTF-8, followed by SLACK bytes; the records and the blank lines among them are ``data[start:stop]``."""
-    records: I64
-    """int64[n, kernel.COLUMNS] as ``scan_records`` writes it; behind it begin, end and doubled quotes, as those of the
-    text, of each of ``layout.more_text`` and ``layout.more``."""
-    start: int
-    stop: int
-    first_line: int
-    """1-based number of the line at ``start``: record i begins at line ``first_line + records[i, kernel.LINE]``."""
-    lines: int
-    """Lines in ``data[start:stop]``, blank ones included."""
-    layout: Layout
-    blank: int
-    consumed: int
-    """Bytes of the input as stored that the block stands for."""
-    too_large: int = 0
-    """Bytes of a record that cannot be held; then it is the only one of the block, whose data is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Whole records of a file that were not read yet; the fields are those of ``RecordBlock``."""
-
-    data: U8
     start: int
     stop: int
     size: int
     """Bytes of whole lines in ``data``: as far as the end of a quoted field is looked for."""
     first_line: int
+    """1-based number of the line at ``start``: record i begins at line ``first_line + records[i, kernel.LINE]``."""
     lines: int
+    """Lines in ``data[start:stop]``, blank ones included."""
     layout: Layout
     patience: int
     """As ``scan_records`` has it."""
     consumed: int
+    """Bytes of the input as stored that the block stands for."""
     too_large: int = 0
+    """Bytes of a record that cannot be held; then it is the only one of the block, whose data is empty."""
     at: int = 0
     """Where in the input, unpacked and as UTF-8, ``data`` begins."""
     held: Held | None = None
     """As that of a ``LineBlock``."""
+    records: I64 = field(default_factory=lambda: _UNREAD)
+    """int64[n, kernel.COLUMNS] as ``scan_records`` writes it; behind it begin, end and doubled quotes, as those of the
+    text, of each of ``layout.more_text`` and ``layout.more``. Empty before they were found."""
+    blank: int = 0
+    """Blank lines; known with the records."""
 
     def read(self) -> RecordBlock:
-        """Find the records."""
+        """The block with its records."""
         if self.too_large:
             bad = np.full((1, kernel.COLUMNS), -1, dtype=np.int64)
             bad[0, [kernel.LINE, kernel.STATUS, kernel.FIELDS]] = 0, kernel.NEVER_CLOSED, 0
-            return self._block(bad, 0)
+            return replace(self, records=bad)
         records = np.empty((self.lines, kernel.COLUMNS), dtype=np.int64)
         count, _, _, blank = self._scan(self.layout.text_field, self.layout.id_field, records)
         records = records[:count]
         if further := (*self.layout.more_text, *self.layout.more):
             spans = [self._spans(count, field) for field in further]
             records = np.concatenate([records, *spans], axis=1)
-        return self._block(records, blank)
-
-    def _block(self, records: I64, blank: int) -> RecordBlock:
-        span = self.start, self.stop, self.first_line, self.lines
-        return RecordBlock(self.data, records, *span, self.layout, blank, self.consumed, self.too_large)
+        return replace(self, records=records, blank=blank)
 
     def _spans(self, count: int, field: int) -> I64:
         """Where another field of the records lies."""
@@ -138,7 +122,7 @@ class DelimitedSource(LineSource):
         runs = runs_of(self._stream or self.name, self.name, self.format, self._options)
         return next((run.layout.columns(self.name) for run in runs if run.layout.width), None)
 
-    def _read_run(self, run: Run, origin: Origin | None = None) -> Batch:
+    def _read_run(self, run: RecordBlock, origin: Origin | None = None) -> Batch:
         block = run.read()
         rows = block.records[:, kernel.LINE] + block.first_line
         facts = block.blank, block.consumed
@@ -151,7 +135,7 @@ class DelimitedSource(LineSource):
         plain = replace(layout, id_field=-1, names=(), header=None, more=())
         facts = {"layout": {**asdict(plain), "more_text": list(plain.more_text), "names": []}}
         del facts["layout"]["more"]
-        return LineRecords.of(self, self._options.encoding, partial(self._read_again, plain), **facts)
+        return LineRecords.of(self, partial(self._read_again, plain), **facts)
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
         told = facts["layout"]
@@ -160,7 +144,7 @@ class DelimitedSource(LineSource):
     def _read_again(self, layout: Layout, block: LineBlock) -> Batch:
         """Read whole records that followed each other in the file, but for others between them."""
         lines = count_lines(block.data, block.size)
-        return self._read_run(Run(block.data, 0, block.size, block.size, 1, lines, layout, 0, 0))
+        return self._read_run(RecordBlock(block.data, 0, block.size, block.size, 1, lines, layout, 0, 0))
 
     def parse(
         self,
@@ -221,7 +205,7 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
 
 def runs_of(
     source: str | ByteStream, name: str, kind: str, options: ReadOptions, *, reuse: bool = True
-) -> Iterator[Run]:
+) -> Iterator[RecordBlock]:
     """Yield the records of a file in order, at most ``options.block`` at a time; ``kind``: "csv" or "tsv".
 
     ``reuse``: what a run holds is written over when nobody has the run any more.
@@ -270,7 +254,7 @@ def runs_of(
             del part, buffer, rest
 
 
-def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[Run, list[LineBlock]]:
+def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The run of a record that is too large to be held, or whose quote is never closed, and the lines behind it.
 
     ``rest`` is what is held of it: nothing if it begins with the next block, a line that is too long by itself.
@@ -283,7 +267,7 @@ def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[Run, list[
         if found is None:
             return _first_line_of(rest, layout)
         first_line, passed = rest.first_line, found
-    run = Run(
+    run = RecordBlock(
         *(np.zeros(SLACK, dtype=np.uint8), 0, 0, 0, first_line, rest.lines + passed.lines, layout, 0),
         consumed=rest.consumed + passed.consumed,
         too_large=rest.size + passed.size,
@@ -291,7 +275,7 @@ def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[Run, list[
     return run, [] if passed.left is None else [passed.left]
 
 
-def _first_line_of(rest: LineBlock, layout: Layout) -> tuple[Run, list[LineBlock]]:
+def _first_line_of(rest: LineBlock, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The first line by itself, as a record whose quote is never closed, and the lines behind it."""
     end = first_newline(rest.data, rest.size) + 1 or rest.size
     behind = _rest(rest, end, rest.lines - 1)
@@ -326,13 +310,13 @@ def _rest(buffer: LineBlock, read: int, lines: int) -> LineBlock:
 
 def _cut(
     buffer: LineBlock, layout: Layout, patience: int, most: int | None, header: tuple[int, int] = (0, 0)
-) -> tuple[list[Run], LineBlock]:
+) -> tuple[list[RecordBlock], LineBlock]:
     """The records of a buffer, ``most`` at a time, and what begins with one that is not whole.
 
     ``patience`` is as ``scan_records`` has it, ``header``: bytes and lines before the records. The first run carries
     the consumed bytes.
     """
-    runs: list[Run] = []
+    runs: list[RecordBlock] = []
     data, size, consumed = buffer.data, buffer.size, buffer.consumed
     at, left = header[0], buffer.lines - header[1]
     while at < size or not runs:
@@ -343,7 +327,7 @@ def _cut(
         behind = count_lines(data[stop:], size - stop) if is_most else left - count_lines(data[at:], stop - at)
         line = buffer.first_line + buffer.lines - left
         span = at, stop, size, line, left - behind
-        runs.append(Run(data, *span, layout, patience, consumed, at=buffer.at, held=buffer.held))
+        runs.append(RecordBlock(data, *span, layout, patience, consumed, at=buffer.at, held=buffer.held))
         at, left, consumed = stop, behind, 0
     return runs, _rest(buffer, at, left)
 

@@ -138,7 +138,7 @@ class JsonlSource(LineSource):
     def _origin(self, columns: _Columns) -> Origin | None:
         """Of records that are read again, ids are not asked for."""
         parse = partial(_read_block, name=self.name, columns=_Columns(columns.text), options=self._options)
-        return LineRecords.of(self, self._options.encoding, parse, text=list(columns.text))
+        return LineRecords.of(self, parse, text=list(columns.text))
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
         return self._origin(_Columns(tuple(facts["text"])))

@@ -34,7 +34,7 @@ class LinesSource(LineSource):
                 yield sized(partial(self.read_block, block, origin), block.size, self._options)
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
-        return LineRecords.of(self, self._options.encoding, self.read_block)
+        return LineRecords.of(self, self.read_block)
 
     def read_block(self, block: LineBlock, origin: Origin | None = None) -> Batch:
         """Read one block of lines, of whatever input; ``origin`` reads its records again."""
