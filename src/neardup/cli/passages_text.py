@@ -16,7 +16,7 @@ SHOWN = 5
 
 
 def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> list[str]:
-    """The summary for a person, a line an item."""
+    """Return the summary for a person, one line for each item."""
     size, repeated, later = summary["bytes"], summary["repeated_bytes"], summary["later_bytes"]
     short = summary["too_short"]
     least = shortest(summary)

@@ -251,7 +251,7 @@ def _plan(
     *,
     quiet: bool,
 ) -> Plan | None:
-    """What a run with the settings will cost; None where the inputs cannot be read again."""
+    """Predict the cost of a run with the settings; None if the inputs cannot be read again."""
     if not reader.is_lasting or not tuned.documents:
         return None
     from neardup import tuning

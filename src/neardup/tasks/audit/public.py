@@ -182,7 +182,7 @@ def check_sample(documents: int, sample_seed: int) -> None:
 
 
 def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
-    """The true pairs that a search should have: between two collections only those across."""
+    """Return the true pairs that a search should have; between two collections, only pairs across them."""
     threads = search.tally.threads
     try:
         truth = find_exact_partners(

@@ -185,7 +185,7 @@ class Plan:
         return polars_frame(self._option_table())
 
     def _option_table(self) -> pa.Table:
-        """A row for each option; what it costs is null where there are no data."""
+        """Return a row for each option; the costs are null if there are no data."""
         return table_of([self._option_row(each) for each in self._listed()], _OPTION_COLUMNS)
 
     def _listed(self) -> list[Option]:

@@ -73,7 +73,7 @@ def take_census(spans: Spans, *, most: int, least: int) -> Census:
 
 
 def _documents(passage: I64, document: I64, passages: int) -> I64:
-    """int64[passages]: how many documents have a place of each."""
+    """Count the documents that have a place of each passage, int64[passages]."""
     listed, width = passage >= 0, int(document.max(initial=0)) + 1
     held = np.unique(passage[listed] * width + document[listed]) // width
     return np.bincount(held, minlength=passages).astype(np.int64)

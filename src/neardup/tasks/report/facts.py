@@ -31,7 +31,7 @@ RULES = {
 
 
 def words(summary: Summary, linked: Linked, purpose: str, highest: float) -> dict[str, str]:
-    """The words of the pages that depend on what a report is for; ``highest`` is the highest share of a pair."""
+    """Return the words of the pages that depend on the purpose; ``highest`` is the highest share of a pair."""
     if purpose == COPYING:
         found = f"The highest share of a document that stands in another one is {thousandths(highest) / 10:.1f}%."
         beyond, outcome = "Documents beyond one of each cluster", found if highest else ""
