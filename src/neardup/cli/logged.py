@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +29,24 @@ FOLDERS = ("output", "report", "index", "others", "target")
 
 def log_options() -> list[click.Option]:
     """The three options, which every command has."""
+    option = partial(click.Option, expose_value=False)
     return [
-        click.Option(
+        option(
             ["--log-level"],
             type=click.Choice(LEVELS),
-            expose_value=False,
             help="Log what happens, from this level on: stages with counts and seconds, records that are left out,"
             " the summary; no texts.  [default: no log, or info with the next two]",
         ),
-        click.Option(
+        option(
             ["--log-format"],
             type=click.Choice(FORMATS),
-            expose_value=False,
             help="Lines of a log: text, or one JSON object each. Without --log-file they take the place of all that is"
             " said on stderr.  [default: text]",
         ),
-        click.Option(
+        option(
             ["--log-file"],
             type=click.Path(),
             metavar="FILE",
-            expose_value=False,
             help="File that the log is written behind; what is said on stderr stays as it is.  [default: stderr]",
         ),
     ]
@@ -148,21 +147,21 @@ class Log:
         self._begin = time.perf_counter()
 
     def summary(self, closing: str, summary: Mapping[str, Any]) -> None:
-        """The closing line, with the numbers of the summary."""
+        """Log the closing line, with the numbers of the summary."""
         from neardup.logs import RUN, counts, fields
 
         RUN.info("%s", closing.removeprefix("neardup: "), extra=fields(event="summary", summary=counts(summary)))
 
     def ended(self, code: int) -> None:
-        """The command has come to its end."""
-        from neardup.logs import RUN, fields
-
-        took = round(time.perf_counter() - self._begin, 4)
-        RUN.info("%s ends", self._command, extra=fields(event="ended", exit_code=code, seconds=took))
+        """Log that the command has come to its end."""
+        self._log("info", f"{self._command} ends", "ended", code)
 
     def failed(self, message: str, code: int) -> None:
-        """The command has failed, or was stopped."""
+        """Log that the command has failed, or was stopped."""
+        self._log("error", message, "failed", code)
+
+    def _log(self, level: str, message: str, event: str, code: int) -> None:
         from neardup.logs import RUN, fields
 
         took = round(time.perf_counter() - self._begin, 4)
-        RUN.error("%s", message, extra=fields(event="failed", exit_code=code, seconds=took))
+        getattr(RUN, level)("%s", message, extra=fields(event=event, exit_code=code, seconds=took))

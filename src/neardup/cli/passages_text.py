@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neardup.cli.summary import labelled, left_out, listed, listed_faults, preset_rows
-from neardup.inputs.columns import ReadColumns
-from neardup.inputs.passed import PassedOver
-from neardup.shown import counted, duration, megabytes, percent, shown
+from neardup.cli.summary import below_label, closing, labelled, left_out_of, listed_faults, preset_rows
+from neardup.shown import counted, megabytes, percent, shown
 from neardup.tasks.repeats.phrases import KINDS, change_rows, cut_how, selection_rows, shortest, wanted, where
 
 WARNING = "WARNING"
@@ -18,19 +16,17 @@ SHOWN = 5
 
 
 def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> list[str]:
-    """The summary for a person, a line an item."""
+    """Return the summary for a person, one line for each item."""
     size, repeated, later = summary["bytes"], summary["repeated_bytes"], summary["later_bytes"]
     short = summary["too_short"]
     least = shortest(summary)
     documents = f"{summary['documents']:,} ({megabytes(size)})"
     rows = [
         ("documents", f"{documents}, {short:,} too short for a passage of {least}" if short else documents),
-        *left_out(
-            *(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
-            [ReadColumns(**each) for each in summary["columns"]],
-        ),
+        *left_out_of(summary),
+        *change_rows(summary),
+        *selection_rows(summary),
     ]
-    rows += change_rows(summary) + selection_rows(summary)
     if summary["spans"]:
         share = f"{percent(repeated, size)} of the text {where(summary)}"
         spans = counted(summary["spans"], "span")
@@ -41,15 +37,15 @@ def passage_lines(summary: Mapping[str, Any], *, faults: Sequence[object]) -> li
             ]
         else:
             documents = f"in {summary['documents_with_spans']:,} of {counted(summary['documents'], 'document')}"
-            rows += [
-                ("found", f"{share}, {documents}"),
-                ("spans", f"{spans} {wanted(summary)}"),
-            ]
-        rows += [
-            *_passage_rows(summary["top_passages"]),
-            *_loser_rows(summary["most_repeated"]),
-            *_group_rows(summary["top_groups"] or []),
-        ]
+            rows += [("found", f"{share}, {documents}"), ("spans", f"{spans} {wanted(summary)}")]
+        heaviest = (f"{_weight(each)}  {shown(each['opening'])}" for each in summary["top_passages"][:SHOWN])
+        losers = (f"{shown(each['id'])}  {_part(each, 'cut_bytes')}" for each in summary["most_repeated"][:SHOWN])
+        groups = (
+            f"{'(none)' if each['group'] is None else shown(each['group'])}  {_part(each, 'repeated_bytes')},"
+            f" {counted(each['documents'], 'document')}"
+            for each in summary["top_groups"] or ()
+        )
+        rows += below_label("most weight", heaviest) + below_label("lose most", losers) + below_label("most in", groups)
         if summary["cut"] is not None:
             rows += cut_rows(summary["cut"], size, summary["unit"])
         if summary["second_pass"] is not None:
@@ -73,16 +69,9 @@ def step_rows(passages: Mapping[str, Any], *, is_spared: bool) -> list[tuple[str
     return rows + ([("cut", f"none; would be cut: {cuts[0][1]}"), *cuts[1:]] if is_spared else cuts)
 
 
-def _group_rows(groups: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    return [
-        (
-            "" if i else "most in",
-            f"{'(none)' if each['group'] is None else shown(each['group'])}  {each['repeated_bytes']:,} of"
-            f" {each['bytes']:,} bytes ({percent(each['repeated_bytes'], each['bytes'])}),"
-            f" {counted(each['documents'], 'document')}",
-        )
-        for i, each in enumerate(groups)
-    ]
+def _part(each: Mapping[str, Any], name: str) -> str:
+    """Return how many of the bytes of a document or a group a field of it counts."""
+    return f"{each[name]:,} of {each['bytes']:,} bytes ({percent(each[name], each['bytes'])})"
 
 
 def _cure(summary: Mapping[str, Any]) -> str:
@@ -98,29 +87,11 @@ def _cure(summary: Mapping[str, Any]) -> str:
     return f"If you expected some, {cure} at what --text reads."
 
 
-def _passage_rows(passages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    return [
-        ("" if i else "most weight", f"{_weight(each)}  {shown(each['opening'])}")
-        for i, each in enumerate(passages[:SHOWN])
-    ]
-
-
 def _weight(passage: Mapping[str, Any]) -> str:
     """Places and their bytes together, since places may have a part of a passage; of a span its own bytes."""
     if passage["bytes_in_all"] is None:
         return f"{passage['count']:,} x {passage['bytes']:,} bytes"
     return f"{counted(passage['count'], 'place')}, {passage['bytes_in_all']:,} bytes"
-
-
-def _loser_rows(documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    return [
-        (
-            "" if i else "lose most",
-            f"{shown(each['id'])}  {each['cut_bytes']:,} of {each['bytes']:,} bytes"
-            f" ({percent(each['cut_bytes'], each['bytes'])})",
-        )
-        for i, each in enumerate(documents[:SHOWN])
-    ]
 
 
 def cut_rows(cut: Mapping[str, Any], size: int, unit: str | None) -> list[tuple[str, str]]:
@@ -149,7 +120,6 @@ def _still_repeated(found: Mapping[str, Any], summary: Mapping[str, Any]) -> str
 
 
 def passage_closing(summary: Mapping[str, Any], files: Sequence[str]) -> str:
-    """The last line on stderr."""
-    written = f"; {listed(files)} written" if files else ""
+    """Return the last line on stderr."""
     found = counted(summary["passages"], "passage" if summary["against"] is None else "span")
-    return f"neardup: {found} in {duration(summary['seconds'])}{written}"
+    return closing(found, files, summary["seconds"])

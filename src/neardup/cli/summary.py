@@ -7,7 +7,7 @@ and what would steer a terminal is escaped in ``voice``.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neardup.cli.pair_table import one_line
@@ -39,7 +39,7 @@ def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = N
 
 def closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
     """Return the last line on stderr: what was found, where it was written, how long it took."""
-    return _closing(counted(summary["pairs"], "pair"), files, summary)
+    return closing(counted(summary["pairs"], "pair"), files, summary["total_seconds"])
 
 
 def summary_lines(
@@ -96,7 +96,8 @@ def clean_lines(
 def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
     """Return the last line of a clean-up on stderr: what went and what stays, where it is, how long it took."""
     would = " would be" if _is_spared(summary) else ""
-    return _closing(f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept", files, summary)
+    found = f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept"
+    return closing(found, files, summary["total_seconds"])
 
 
 def example_lines(examples: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], *, width: int | None) -> list[str]:
@@ -123,9 +124,10 @@ def example_lines(examples: Sequence[Mapping[str, Any]], summary: Mapping[str, A
     return lines
 
 
-def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:
+def closing(found: str, files: Sequence[str], seconds: float) -> str:
+    """Return a last line: what was found, in how many seconds, and the files written."""
     written = f"; {listed(files)} written" if files else ""
-    return f"neardup: {found} in {duration(summary['total_seconds'])}{written}"
+    return f"neardup: {found} in {duration(seconds)}{written}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -143,13 +145,15 @@ def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [label + text if label.endswith(" ") else f"{label} {text}" for label, text in padded]
 
 
+def below_label(label: str, texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return a row for each text; only the first row has the label."""
+    return [("" if i else label, text) for i, text in enumerate(texts)]
+
+
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
-        *left_out(
-            *(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
-            [ReadColumns(**each) for each in summary["columns"]],
-        ),
+        *left_out_of(summary),
         *([("exact copies", f"{summary['exact_copies']:,}")] if summary["exact_copies"] else []),
         ("candidates", _candidates(summary)),
     ]
@@ -177,24 +181,20 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items() if spent >= 0.005)
     speed = summary["mb_per_second"]
     memory = f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}"
-    is_local = summary["engine"] == LOCAL
-    who = f"with {counted(summary['threads'], 'thread')}" if is_local else f"with {_cluster(summary)}"
-    memory += "" if is_local else " on the driver"
+    who = counted(summary["threads"], "thread")
+    if summary["engine"] != LOCAL:
+        who, memory = f"{summary['engine'].capitalize()} at {summary['master']}", f"{memory} on the driver"
     over = summary["peak_memory"] - summary["memory_limit"]
     cure = "Where more memory ends the process, run with a smaller --memory, or with --threads 1."
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
         *([("time", stages)] if stages else []),
-        ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s {who}"),
+        ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s with {who}"),
         *_exchanged_rows(summary["exchanged"]),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
         *([("OVER LIMIT", f"by {megabytes(over)}. {cure}")] if over > 0 else []),
     ]
-
-
-def _cluster(summary: Mapping[str, Any]) -> str:
-    return f"{summary['engine'].capitalize()} at {summary['master']}"
 
 
 def _exchanged_rows(exchanged: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -234,8 +234,7 @@ def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a clean-up has found."""
     rule = summary["spec"].get("overlap")
     if rule is None:
-        pairs = f"{_number(summary['pairs'])} of distinct texts of {_measured(summary)}"
-        return [("pairs", pairs)]
+        return [("pairs", f"{_number(summary['pairs'])} of distinct texts of {_measured(summary)}")]
     rows = [("overlap", f"{counted(summary['removed'], 'document')} with a protected one, by the rule {rule}")]
     if summary["short_protected"]:
         short = counted(summary["short_protected"], "protected document")
@@ -258,14 +257,14 @@ def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
         return []
     listed = losers[:SOURCES_SHOWN]
     width = max(len(shown(source["source"])) for source in listed)
-    rows = [
+    rows = below_label(
+        "sources",
         (
-            "" if i else "sources",
             f"{shown(source['source']):<{width}}  {source['removed']:,} of {source['documents']:,}"
-            f" ({percent(source['removed'], source['documents'])})",
-        )
-        for i, source in enumerate(listed)
-    ]
+            f" ({percent(source['removed'], source['documents'])})"
+            for source in listed
+        ),
+    )
     rest = len(losers) - len(listed)
     untouched = len(sources) - len(losers)
     tail = [f"{rest:,} more that lost some"] * bool(rest) + [f"{untouched:,} that lost nothing"] * bool(untouched)
@@ -350,6 +349,12 @@ def left_out(
     rows = [("left out", ", ".join(records))] if records else []
     named = [("columns", words)] if (words := column_words(columns)) else []
     return [*rows, *passed_rows(passed_over), *named]
+
+
+def left_out_of(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of ``left_out`` for a summary as JSON values."""
+    passed_over = [PassedOver(**each) for each in summary["passed_over"]]
+    return left_out(summary["bad"], summary["blank"], passed_over, [ReadColumns(**each) for each in summary["columns"]])
 
 
 def preset_rows(preset: Preset | Mapping[str, Any] | None) -> list[tuple[str, str]]:

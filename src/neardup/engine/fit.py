@@ -120,7 +120,7 @@ def fit(collection: Collection, weight: I32, *, distinct: int | None = None) -> 
         distinct = int(np.count_nonzero(weight)) if distinct is None else distinct
         matches = matching_slots(collection.values.take(rows))
         hints = hints or passage_hints(texts, matches, spec, distinct)
-        met = meeting((as_numbers(collection.keys_at(band, rows)) for band in range(spec.bands.bands)), rows.size)
+        met = meeting((as_numbers(keys.take(rows)) for keys in collection.keys), rows.size)
         hints = hints + slow_hints(met, matches, spec, distinct)
     return tuple(hints)
 

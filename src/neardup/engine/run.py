@@ -261,7 +261,8 @@ def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection:
         pairs.add(members[near], first[near], similarity[near])
         held.clear()
 
-    for first, second in _ordered(leaders, collection):
+    for pair in (pair for piece in leaders.pieces() for pair in np.column_stack((piece.left, piece.right))):
+        first, second = content_order(collection, pair).tolist()  # the preferred keeper first
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
         held.append((members, np.full(members.size, first)))
@@ -269,14 +270,6 @@ def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection:
             follow()
     if held:
         follow()
-
-
-def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of crowd leaders, the preferred keeper first."""
-    for piece in leaders.pieces():
-        for pair in np.column_stack((piece.left, piece.right)):
-            first, second = content_order(collection, pair).tolist()
-            yield first, second
 
 
 def keeping_order(found: SearchState) -> I64:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,7 @@ def tune(
         width=columns(sys.stdout),
     )
     cost = None if plan is None or plan.chosen.estimate is None else plan.chosen.as_dict()
-    voice.answer({**tuned.as_dict(), "answers": session.tally.as_dict(), "cost": cost, "written": written}, lines)
+    voice.answer({**tuned.as_dict(), "answers": asdict(session.tally), "cost": cost, "written": written}, lines)
     if not voice.quiet:
         spent = duration(time.perf_counter() - begin)
         say(f"neardup: settings in {output}, {counted(session.asked, 'question')}, {spent}")
@@ -250,20 +251,17 @@ def _plan(
     *,
     quiet: bool,
 ) -> Plan | None:
-    """What a run with the settings will cost; None where the inputs cannot be read again."""
+    """Predict the cost of a run with the settings; None if the inputs cannot be read again."""
     if not reader.is_lasting or not tuned.documents:
         return None
     from neardup import tuning
-    from neardup.engine.observe import Observer
     from neardup.inputs.reader import open_inputs
     from neardup.tasks.plan.make import make_plan
 
     search = SearchOptions.of(dict[str, Any](tuned.options))
     spec = tuning.make_spec(search)
-
-    def work(observer: Observer) -> Plan:
-        again = open_inputs(list(inputs), reading)
-        return make_plan(again, spec, run, target=search.recall, observer=observer, open_slots=(spec.slots,))
-
+    how: dict[str, Any] = {"target": search.recall, "open_slots": (spec.slots,)}
     with running.stoppable(ctx, quiet=quiet) as observer:
-        return observer.in_background(lambda: work(observer))
+        return observer.in_background(
+            lambda: make_plan(open_inputs(list(inputs), reading), spec, run, observer=observer, **how)
+        )

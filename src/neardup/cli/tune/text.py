@@ -17,7 +17,7 @@ from neardup.tasks.tune.sampling import LONGEST
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.outcome import Plan
-    from neardup.tasks.tune.estimate import Expectation, Figure
+    from neardup.tasks.tune.estimate import Expectation
     from neardup.tasks.tune.outcome import Example, Tuned
     from neardup.tasks.tune.session import Session, Tally
 
@@ -114,11 +114,7 @@ def _doubt(tuned: Tuned) -> str | None:
 
 def _figures(found: Expectation) -> str:
     named = (("precision", found.precision), ("recall", found.recall), ("F1", found.f1))
-    return ", ".join(f"{name} {_figure(one)}" for name, one in named)
-
-
-def _figure(one: Figure) -> str:
-    return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+    return ", ".join(f"{name} {one.value:.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in named)
 
 
 def _cost(plan: Plan | None) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from neardup.errors import FormatError, InputError, OutputError, SpecMismatch, did_you_mean
 
@@ -39,33 +39,6 @@ class Shape(NamedTuple):
     num_perm: int
     bands: int
     rows: int
-
-
-class Storage(Protocol):
-    """What ``MinHashLSH`` asks of where its keys are."""
-
-    @property
-    def keys(self) -> Mapping[Any, Sequence[bytes]]:
-        """The hash of each band of each key."""
-
-    @property
-    def hashtables(self) -> Sequence[Mapping[bytes, Any]]:
-        """For each band, the keys of each hash, in the order in which they came."""
-
-    scheme: str | None
-    """Of the sketches so far."""
-
-    def insert(self, key: Any, hashes: Sequence[bytes], *, buffered: bool) -> None:
-        """Add a key; one that is there gets more hashes."""
-
-    def remove(self, key: Any, *, buffered: bool) -> None:
-        """Remove a key that is there, with its buckets that become empty."""
-
-    def settle(self) -> None:
-        """Keep what was buffered."""
-
-    def close(self) -> None:
-        """Let go of files."""
 
 
 def open_storage(config: Mapping[str, Any] | None, shape: Shape) -> Storage:
@@ -248,6 +221,9 @@ class FileStorage:
 
     def __setstate__(self, state: tuple[str, Shape]) -> None:
         self.__init__(*state)  # type: ignore[misc]
+
+
+Storage: TypeAlias = MemoryStorage | FileStorage
 
 
 class Table(Mapping[bytes, dict[Any, None]]):

@@ -176,11 +176,6 @@ class Collection:
         """Whether the collection is in files of the workdir."""
         return not isinstance(self.counts, MemoryColumn)
 
-    def keys_at(self, band: int, rows: I64) -> U8:
-        """Return the keys of some rows in one band, uint8[m, KEY_BYTES]."""
-        keys: U8 = self.keys[band].take(rows)
-        return keys
-
     def drop_keys(self) -> None:
         """Release the keys if they are in memory. Buckets cannot be grouped afterwards."""
         if not self.is_spooled:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -148,13 +147,21 @@ def find_repeats(
     text = EndToEnd(space, window.unit)
     originals = Originals(space, text, are_bytes=units.are_bytes)
     anchors = space.partitions("anchors", width=2, parts=PARTS, share=ANCHOR_SHARE)
+
+    def grouped(key: Key, known: I64) -> Repeats:
+        """Make pieces of all anchors, which are forgotten then."""
+        choice = choose(text.offsets.size - 1)
+        around = Around(text, window, known, choice)
+        pieces = group(anchors, around, key, threads=threads, observer=observer, space=space)
+        keep_grouped(pieces, space)
+        space.release_memory()
+        return Repeats(text, originals, window, known, pieces, choice)
+
     if (stage := stage_of(space)) is not None:
         key, known = restore_read(text, originals, names, space)
         if stage == READ:
             anchors.restore()
-            choice = choose(text.offsets.size - 1)
-            how: Any = {"threads": threads, "observer": observer, "space": space}
-            return _grouped(text, originals, window, known, anchors, key, choice, **how)
+            return grouped(key, known)
         pieces = no_pieces(int(space.state["parts"]), space)
         if stage == GROUPED:  # else it has walked them too, and forgotten
             pieces.restore()
@@ -211,27 +218,4 @@ def find_repeats(
     originals.settle()
     joined = np.concatenate(loops) if loops else np.empty((0, 3), dtype=np.int64)
     keep_read(text, originals, anchors, joined, key, names, space)
-    choice = choose(text.offsets.size - 1)
-    how = {"threads": threads, "observer": observer, "space": space}
-    return _grouped(text, originals, window, joined, anchors, key, choice, **how)
-
-
-def _grouped(
-    text: EndToEnd,
-    originals: Originals,
-    window: Window,
-    loops: I64,
-    anchors: Partitions,
-    key: Key,
-    choice: Choice,
-    *,
-    threads: int,
-    observer: Observer,
-    space: Space,
-) -> Repeats:
-    """The pieces of all anchors; these are forgotten then."""
-    around = Around(text, window, loops, choice)
-    pieces = group(anchors, around, key, threads=threads, observer=observer, space=space)
-    keep_grouped(pieces, space)
-    space.release_memory()
-    return Repeats(text, originals, window, loops, pieces, choice)
+    return grouped(key, joined)

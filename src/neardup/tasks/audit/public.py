@@ -182,7 +182,7 @@ def check_sample(documents: int, sample_seed: int) -> None:
 
 
 def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
-    """The true pairs that a search should have: between two collections only those across."""
+    """Return the true pairs that a search should have; between two collections, only pairs across them."""
     threads = search.tally.threads
     try:
         truth = find_exact_partners(
@@ -196,15 +196,13 @@ def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
         ) from exc
     pairs = truth.pairs
     if search.pairing is not None:
-        allowed = search.pairing.allows(pairs.left, pairs.right)
-        return ExactPartners(
-            Pairs(pairs.left[allowed], pairs.right[allowed], pairs.similarity[allowed]), truth.candidates
-        )
-    if search.split_row is None:
+        some = search.pairing.allows(pairs.left, pairs.right)
+    elif search.split_row is not None:
+        sides = [search.copies.sides(rows, search.split_row) for rows in (pairs.left, pairs.right)]
+        some = sides[0] | sides[1] == BOTH_SIDES
+    else:
         return truth
-    sides = [search.copies.sides(rows, search.split_row) for rows in (pairs.left, pairs.right)]
-    across = sides[0] | sides[1] == BOTH_SIDES
-    return ExactPartners(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)
+    return ExactPartners(Pairs(pairs.left[some], pairs.right[some], pairs.similarity[some]), truth.candidates)
 
 
 def _held_against(search: SearchState, drawn: I64, true: Pairs) -> tuple[int, int, Mask]:

@@ -16,7 +16,7 @@ from neardup.engine.results.passages import Marker
 from neardup.engine.state import SearchState
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT
-from neardup.stages.passages import Occurrences, Span, find_stretch
+from neardup.stages.passages import Occurrences, find_stretch
 from neardup.tasks.dedup.choose import Removals
 from neardup.types import I64
 
@@ -83,7 +83,7 @@ class SharedPassages:
                     if sum(each.hashes.size for each in known.values()) > MOST_KNOWN:
                         known.clear()
                     known[row] = self._marker.occurrences(theirs)
-                found = self._stretch(mine, known[row])
+                found = find_stretch(self._marker.occurrences(mine), known[row])
                 if found is not None:
                     places[at] = (*found[0], *found[1])
                     passages[at] = mine[found[0][0] : found[0][1]][:PASSAGE]
@@ -92,6 +92,3 @@ class SharedPassages:
             for _ in in_order(find, texts.pieces(rows, keeper, most=None), threads=self._search.tally.threads):
                 pass
         return places, passages
-
-    def _stretch(self, mine: str, theirs: Occurrences) -> tuple[Span, Span] | None:
-        return find_stretch(self._marker.occurrences(mine), theirs)

@@ -380,20 +380,14 @@ def _document_pages(run: PassageRun, firsts: I64, losers: Losses, room: int) -> 
     has_page = np.cumsum(mine) <= room - int(others_cost.sum())
     has_page[:TOP] = True
     zero = np.zeros(others.size, dtype=np.int64)
+    begins, ends = text.offsets[others], text.offsets[others + 1]
     together = Losses(
         np.concatenate((losers.rows, others)),
         np.concatenate((losers.lost, zero)),
-        np.concatenate((losers.left, _characters(run, others))),
+        np.concatenate((losers.left, text.characters(ends) - text.characters(begins))),
     )
     both = np.concatenate((has_page, np.ones(others.size, dtype=np.bool_)))
     return together, _chunked(both, np.concatenate((mine, others_cost)))
-
-
-def _characters(run: PassageRun, rows: I64) -> I64:
-    """int64[n]: characters of some documents."""
-    text = run.find().originals.text
-    found: I64 = text.characters(text.offsets[rows + 1]) - text.characters(text.offsets[rows])
-    return found
 
 
 def _chunked(has_page: Mask, costs: I64) -> I64:
@@ -438,7 +432,6 @@ def write_page(
     title: str | None = None,
     single_file: bool = False,
     is_cut: bool = False,
-    grouping: Grouping | None = None,
 ) -> WrittenPage:
     """Write the page of a run: one file where ``single_file`` or the name says so, else a folder.
 
@@ -450,7 +443,7 @@ def write_page(
     observer = run.observer
     observer.stage("pages", None, "")
     size = SINGLE_BYTES if single_file else FOLDER_BYTES
-    view = view_of(run, cutting, size=size, is_cut=is_cut, grouping=grouping)
+    view = view_of(run, cutting, size=size, is_cut=is_cut)
     faults = by_cause(run.provenance.faults)[:FAULTS_SHOWN]
     meta = {
         "title": title if title is not None else _title(run),
@@ -486,10 +479,7 @@ def _facts(run: PassageRun, meta: dict[str, Any]) -> list[list[str]]:
         ["shortest passage", meta["shortest"]],
         ["compared", "texts as they are" if normalize == "none" else f"texts after {normalize}"],
         *(list(row) for row in (*change_rows(summary), *selection_rows(summary))),
-        [
-            "passages",
-            "" if all(summary[name] is None for name in NUMBERS) else f"those {meta['wanted']}",
-        ],
+        ["passages", "" if all(summary[name] is None for name in NUMBERS) else f"those {meta['wanted']}"],
         ["cut", cut["how"] + (f", {cut['min_cut']:,} bytes or more" if cut["min_cut"] else "")],
         ["bad records", f"{run.provenance.bad:,}" if run.provenance.bad else ""],
     ]

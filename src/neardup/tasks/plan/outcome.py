@@ -185,27 +185,18 @@ class Plan:
         return polars_frame(self._option_table())
 
     def _option_table(self) -> pa.Table:
-        """A row for each option; what it costs is null where there are no data."""
+        """Return a row for each option; the costs are null if there are no data."""
         return table_of([self._option_row(each) for each in self._listed()], _OPTION_COLUMNS)
 
     def _listed(self) -> list[Option]:
         return [*self.options, *([] if self.chosen in self.options else [self.chosen])]
 
     def _option_row(self, option: Option) -> dict[str, Any]:
-        cost = option.estimate
-        plain = {"slots": option.slots, "bands": str(option.bands), "recall": option.recall, "knee": option.knee}
-        costs = (
-            dict.fromkeys(("candidates", "checked", "seconds", "memory", "disk"))
-            if cost is None
-            else {
-                "candidates": cost.candidates.expected,
-                "checked": cost.checked.expected,
-                "seconds": option.total_seconds,
-                "memory": cost.memory,
-                "disk": cost.disk,
-            }
-        )
-        return {**plain, "is_chosen": option == self.chosen, **costs}
+        plain = (option.slots, str(option.bands), option.recall, option.knee, option == self.chosen)
+        costs: tuple[float | None, ...] = (None,) * 5
+        if (cost := option.estimate) is not None:
+            costs = (cost.candidates.expected, cost.checked.expected, option.total_seconds, cost.memory, cost.disk)
+        return dict(zip(_OPTION_COLUMNS, plain + costs, strict=True))
 
     def _repr_html_(self) -> str:
         from neardup.pages.notebook import Table, view

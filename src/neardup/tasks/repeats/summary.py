@@ -23,6 +23,8 @@ from neardup.tasks.repeats.unit_runs import UnitRuns
 
 EVERY = Selection()
 """All that repeat."""
+_OF_LENGTH = ("unit", "span", "threshold", "shingle", "min_bytes", "min_words", "min_chars")
+_OF_SELECTION = ("group_by", "min_count", "min_docs", "min_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ def summarize(
     inputs, offsets = repeats.documents, repeats.originals.text.offsets
     behind = repeats.choice.templates
     against = {"documents": behind - inputs, "bytes": int(offsets[behind] - offsets[inputs])}
+    given: dict[str, Any] = {name: length.options.get(name) for name in _OF_LENGTH}
+    given |= {name: getattr(selection, name) for name in _OF_SELECTION}
     told = {"passages": templates[0], "too_short": templates[1], "bytes": ignored}
     return PassageSummary(
         documents=inputs,
@@ -127,20 +131,10 @@ def summarize(
         documents_with_spans=holding,
         repeated_bytes=repeated,
         later_bytes=later,
-        unit=length.options.get("unit"),
-        span=length.options.get("span"),
-        threshold=length.options.get("threshold"),
-        shingle=length.options.get("shingle"),
-        min_bytes=length.options.get("min_bytes"),
-        min_words=length.options.get("min_words"),
-        min_chars=length.options.get("min_chars"),
         normalize=str(normalize),
         seconds=round(time.perf_counter() - begin, 4),
         against=against if selection.is_across else None,
         ignored=told if templates[0] else None,
         groups=None if groups is None else {"count": len(groups.names), "untold": groups.untold},
-        group_by=selection.group_by,
-        min_count=selection.min_count,
-        min_docs=selection.min_docs,
-        min_share=selection.min_share,
+        **given,
     )

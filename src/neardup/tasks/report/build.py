@@ -102,7 +102,7 @@ def build(
         "recall": summary.recall,
         "spec_id": summary.spec_id,
         "spec": {name: value for name, value in summary.spec.items() if name not in ("version", "id")},
-        "words": words(basis, summary, linked, wanted.purpose, ranked.most),
+        "words": words(summary, linked, wanted.purpose, ranked.most),
         "facts": facts(basis, summary, audit),
         "faults": [line for line, _ in faults],
         "faults_left_out": run.provenance.bad - sum(count for _, count in faults),

@@ -30,25 +30,19 @@ RULES = {
 }
 
 
-def words(basis: ReportInput, summary: Summary, linked: Linked, purpose: str, highest: float) -> dict[str, str]:
-    """The words of the pages that depend on what a report is for; ``highest`` is the highest share of a pair."""
+def words(summary: Summary, linked: Linked, purpose: str, highest: float) -> dict[str, str]:
+    """Return the words of the pages that depend on the purpose; ``highest`` is the highest share of a pair."""
     if purpose == COPYING:
         found = f"The highest share of a document that stands in another one is {thousandths(highest) / 10:.1f}%."
-        return {
-            "keeper": "representative",
-            "removed": "Documents beyond one of each cluster",
-            "outcome": found if highest else "",
-        }
+        beyond, outcome = "Documents beyond one of each cluster", found if highest else ""
+        return {"keeper": "representative", "removed": beyond, "outcome": outcome}
     removed = int(linked.removed[0])
     share = f" ({thousandths(removed / summary.documents) / 10:.1f}%)" if summary.documents else ""
-    return {
-        "keeper": "representative",
-        "removed": "Documents removed",
-        "outcome": (
-            f"If one document of each cluster is kept, {counted(removed, 'document')} "
-            f"{'is' if removed == 1 else 'are'} removed{share}."
-        ),
-    }
+    outcome = (
+        f"If one document of each cluster is kept, {counted(removed, 'document')} "
+        f"{'is' if removed == 1 else 'are'} removed{share}."
+    )
+    return {"keeper": "representative", "removed": "Documents removed", "outcome": outcome}
 
 
 def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[list[str]]:
@@ -59,10 +53,7 @@ def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[lis
     """
     is_named = basis.pseudonyms is None  # else nothing may say what anything is called
     example = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids and is_named else ""
-    left_out = [
-        *([counted(summary.bad, "bad record")] if summary.bad else []),
-        *([counted(summary.blank, "blank line")] if summary.blank else []),
-    ]
+    left_out = [counted(n, what) for n, what in ((summary.bad, "bad record"), (summary.blank, "blank line")) if n]
     rows = [
         *([("inputs", ", ".join(basis.run.reader.sources))] if is_named else []),
         *_whose(basis),
@@ -76,7 +67,7 @@ def facts(basis: ReportInput, summary: Summary, audit: Audit | None) -> list[lis
         *_documents("exact copies", summary.exact_copies, "with the text of an earlier one"),
         ("measure", MEASURES[basis.run.spec.measure]),
         *(
-            [("pairs", f"read from {basis.pairs_from}" if is_named else "read from a file")]
+            [("pairs", f"read from {basis.pairs_from if is_named else 'a file'}")]
             if basis.pairs_from is not None
             else []
         ),
@@ -146,14 +137,10 @@ def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
     """Documents whose pairs are not all listed."""
     if basis.pairs_from is not None:
         return [("crowds", "a file of pairs does not name them; leaders were recognised by their many pairs")]
-    crowds = counted(summary.crowds, "crowd")
+    crowds = f"{counted(summary.crowds, 'crowd')} of {counted(summary.crowd_documents, 'document')}"
     return [
         *_documents("overfull", summary.overfull, "in groups too large to pair up: recall not promised"),
-        *(
-            [("crowds", f"{crowds} of {counted(summary.crowd_documents, 'document')}, paired with their leader only")]
-            if summary.crowds
-            else []
-        ),
+        *([("crowds", f"{crowds}, paired with their leader only")] if summary.crowds else []),
     ]
 
 

@@ -141,10 +141,7 @@ class Replaced:
     def check(self, row: int, before: bytes, found: str | None) -> None:
         """Raise InputChanged unless a document is what it was."""
         if found is None or found.encode("utf-8", "surrogatepass") != before:
-            raise InputChanged(
-                f"{self.source} was changed since it was read: the document at {row} is another. "
-                "Run again from the start."
-            )
+            raise _changed_in(self.source, f"the document at {row} is another")
 
     def check_end(self) -> None:
         """Raise InputChanged unless all rows have come."""
@@ -171,10 +168,11 @@ def added_names(names: Iterable[str], source: str) -> tuple[str, ...]:
 
 def changed(source: str, wanted: int, found: int) -> InputChanged:
     """The error for a file whose documents are not where they were when it was read."""
-    return InputChanged(
-        f"{source} was changed since it was read: of {wanted} documents to find again, {found} are in their places. "
-        "Run again from the start."
-    )
+    return _changed_in(source, f"of {wanted} documents to find again, {found} are in their places")
+
+
+def _changed_in(source: str, what: str) -> InputChanged:
+    return InputChanged(f"{source} was changed since it was read: {what}. Run again from the start.")
 
 
 def check_rereadable(path: str, use: str = "a clean copy") -> None:
@@ -295,10 +293,7 @@ class Known:
     def check_count(self, records: int | None) -> None:
         """Raise InputChanged unless there are as many documents and bad records as there were; None: not counted."""
         if records is not None and self.records not in (None, records):
-            raise InputChanged(
-                f"{self.source} was changed since it was read: it had {self.records} records, and has {records}. "
-                "Run again from the start."
-            )
+            raise _changed_in(self.source, f"it had {self.records} records, and has {records}")
 
     def _lines(self, block: Block, lines: I64) -> LineBlock:
         """Some lines of a block (from 0, rising, at least one) as UTF-8, as readers take them; valid till the next."""
@@ -335,7 +330,7 @@ class Known:
 
     def _changed(self, row: int | None = None) -> InputChanged:
         what = "not all documents are in their places" if row is None else f"the document at {row} is another"
-        return InputChanged(f"{self.source} was changed since it was read: {what}. Run again from the start.")
+        return _changed_in(self.source, what)
 
 
 def _picked(documents: Documents, at: I64, expected: int) -> Documents:

@@ -76,21 +76,9 @@ class Tuned:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values, without texts."""
-        return {
-            "options": self.options,
-            "preset": self.preset,
-            "expected": self.expected.as_dict() if self.expected else None,
-            "default": self.default.as_dict() if self.default else None,
-            "is_separating": self.is_separating,
-            "is_cautious": self.is_cautious,
-            "is_sure": self.is_sure,
-            "proposal": self.proposal.as_dict(),
-            "answers": self.answers.num_rows,
-            "documents": self.documents,
-            "texts": self.texts,
-            "pairs": self.pairs,
-            "too_long": self.too_long,
-        }
+        plain = {name: getattr(self, name) for name in self.__slots__ if name not in ("above", "below")}
+        nested = {name: plain[name] and plain[name].as_dict() for name in ("expected", "default", "proposal")}
+        return {**plain, **nested, "answers": self.answers.num_rows}
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in self.options.items())

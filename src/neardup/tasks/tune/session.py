@@ -5,7 +5,7 @@ Which pair is asked next and what follows from the answers is in ``tuning_run`` 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,10 +43,6 @@ class Tally:
     """Answers of earlier runs with an id that the inputs do not have any more."""
     earlier_aside: int = 0
     """Answers of earlier runs on pairs that are not asked about now."""
-
-    def as_dict(self) -> dict[str, int]:
-        """As plain JSON values."""
-        return asdict(self)
 
 
 @dataclass(slots=True)
