@@ -144,12 +144,32 @@ def direct() -> dict[str, Any]:
             "all pairs": [side.tolist() for side in pairs_above(sets, 0.05)],
             "sets": [joined.tolist(), ends.tolist()],
             "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
+            "lines": _written(),
             "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
             "ranges": [np.flatnonzero(counts).tolist(), load.max(), *(each.tolist() for each in spread)],
             "first bands": [first.tolist(), same.tolist()],
             "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
         }
     )
+
+
+def _written() -> str:
+    """A table of pairs as text: documents by their rows, a batch of each kind of ids, and cells."""
+    import numpy as np
+    import pyarrow as pa
+
+    from neardup.arrays import numbers, strings
+    from neardup.inputs.names import Ids
+    from neardup.outputs import write
+    from neardup.outputs.rows import RowTable
+    from neardup.types import Batch, Documents
+
+    ids, documents = Ids(), Documents.from_texts(["", ""])
+    for brought in (None, strings(["a", "an id of many letters"]), numbers(np.array([7, -(1 << 63)]))):
+        ids.append(Batch(documents, "f.txt", np.array([3, 10**9]), brought))
+    schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
+    pieces = iter([[np.arange(6), np.arange(6)[::-1], numbers(np.arange(6) / 4)]])
+    return b"".join(map(bytes, write._lines(schema, RowTable(schema, ids, pieces), "csv"))).decode()
 
 
 def _told_apart() -> dict[str, Any]:

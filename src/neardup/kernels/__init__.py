@@ -18,6 +18,7 @@ waits for it. Threads come from the caller, over blocks of documents.
 ``anchors``, ``repeats`` and ``segments`` find the passages that a collection repeats, one after the other.
 ``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles, the last two with the table of
 ``rarest``; ``occurring`` finds what two texts share; ``postings`` is the lookup of the index; ``_bits`` has the machine
-words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation;
+words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``lines`` the writer, ``normal`` the
+normalisation;
 ``classical`` has the sketches of the literature, ``datasketch`` those of that library, for ``neardup.compat``.
 """
