@@ -246,7 +246,7 @@ def _tuned(shapes: Shapes, plan: Schema) -> Schema:
 
 
 def _of_an_index(shapes: Shapes, preset: dict[str, Schema]) -> dict[str, Schema]:
-    from neardup.index.outcomes import Added, IndexInfo, RemovedByAge, Streamed, Verified
+    from neardup.index.outcomes import Added, IndexInfo, IndexStatistics, RemovedByAge, Streamed, Verified
     from neardup.inputs.passed import PassedOver
 
     info, added = shapes.fields(IndexInfo), shapes.fields(Added)
@@ -275,6 +275,7 @@ def _of_an_index(shapes: Shapes, preset: dict[str, Schema]) -> dict[str, Schema]
             {"queries": WHOLE, "answered": WHOLE, "hits": WHOLE, **left, **done, **measure}, optional=["measure"]
         ),
         "index info": about,
+        "index statistics": record(shapes.fields(IndexStatistics)),
         "index verify": record(shapes.fields(Verified)),
         "index compact": record({**info, "before": about, "seconds": NUMBER}),
         "index backup": record({**info, "seconds": NUMBER}),

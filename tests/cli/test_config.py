@@ -100,6 +100,7 @@ OF_TYPE = {
     "kind": ["essays"],
     "pipeline": ["c4"],
     "age": ["36h"],
+    "filter": ['odd="\\ ü"'],
 }
 """Values for options whose types are ours, one of which each of them takes."""
 

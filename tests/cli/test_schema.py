@@ -97,6 +97,7 @@ ANSWERS = {
     ],
     "index merge": [("index", "merge", "e.index", "f.index")],
     "index info": [("index", "info", "c.index")],
+    "index statistics": [("index", "statistics", "c.index")],
     "index verify": [("index", "verify", "c.index")],
     "index compact": [("index", "compact", "c.index")],
     "index backup": [("index", "backup", "c.index", "g.index")],

@@ -38,19 +38,29 @@ def documents() -> list[tuple[int | str, str]]:
     return [*named, ("empty", " \n"), ("short", "Ünique")]
 
 
+def columns_of(id: int | str) -> dict[str, object] | None:
+    """Columns for most documents, those of numbers with two kinds of values."""
+    if id == "empty":
+        return None
+    return {"number": id, "is_even": id % 2 == 0} if isinstance(id, int) else {"source": "arXiv é"}
+
+
 def write(path: Path) -> NaiveIndex:
     """Make the index, and its twin beside it."""
     naive = NaiveIndex(THRESHOLD, SHINGLE, NORMALIZE)
     ids, texts = (list(column) for column in zip(*documents(), strict=True))
     changed = [texts[3] + " With a sentence that was added.", texts[9]]
     with Index.create(path, threshold=THRESHOLD, shingle=SHINGLE, normalize=NORMALIZE) as index:
+        naive.add(ids[:FIRST], texts[:FIRST])
+        index.add(ids[:FIRST], texts[:FIRST], list(map(columns_of, ids[:FIRST])))
         for both in (index, naive):
-            both.add(ids[:FIRST], texts[:FIRST])
             both.remove(ids[4:6])
         index.compact()
+        naive.add(ids[FIRST:], texts[FIRST:])
+        index.add(ids[FIRST:], texts[FIRST:], list(map(columns_of, ids[FIRST:])))
+        naive.add([ids[3], ids[8]], changed, on_duplicate="replace")
+        index.add([ids[3], ids[8]], changed, [columns_of(ids[3]), columns_of(ids[8])], on_duplicate="replace")
         for both in (index, naive):
-            both.add(ids[FIRST:], texts[FIRST:])
-            both.add([ids[3], ids[8]], changed, on_duplicate="replace")
             both.remove([ids[1], ids[16]])
     return naive
 
@@ -70,7 +80,11 @@ def main() -> None:
     with Index.open(place / "index", read_only=True) as index:
         version = index.info().format
         expected = {
-            "documents": [{"id": entry.id, "text": entry.text} for entry in naive.entries.values()],
+            "documents": [
+                {"id": entry.id, "text": entry.text, **({"columns": columns} if columns else {})}
+                for entry in naive.entries.values()
+                for columns in [columns_of(entry.id)]
+            ],
             "further questions": questions(naive)[len(naive) :],
             "hits": [naive.query(text) for text in questions(naive)],
             "pairs": sorted([*sorted(pair), similarity] for pair, similarity in naive.pairs().items()),

@@ -35,6 +35,8 @@ def check(index: Any, expected: dict[str, Any]) -> None:
     found = sorted([*sorted((str(row["id_a"]), str(row["id_b"]))), row["similarity"]] for row in pairs)
     assert found == expected["pairs"]
     assert index.spec.as_dict() == expected["spec"]
+    even = [document["id"] for document in documents if document.get("columns", {}).get("is_even")]
+    assert [document.id for document in index.page(size=50, where={"is_even": True}).documents] == even
 
 
 def test_there_is_a_fixture_of_this_version() -> None:

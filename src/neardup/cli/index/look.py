@@ -66,10 +66,9 @@ def get(
     default="50",
     help="List at most N documents; all lists every one.",
 )
-@options.defaulted(
+@options.number(
     "--opening",
-    type=click.IntRange(min=0),
-    metavar="N",
+    (0, None),
     default=80,
     help="Print the first N characters of each text, and its length; 0 reads no texts, which is faster.",
 )

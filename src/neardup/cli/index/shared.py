@@ -17,6 +17,7 @@ from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
 from neardup.cli.running import Outcome, Stoppable
 from neardup.cli.summary import labelled, left_out, listed_faults, whole_spec
+from neardup.errors import InputError
 from neardup.shown import counted, duration, similarity_text
 
 index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
@@ -67,14 +68,19 @@ column = click.option(
 )
 
 
+def _check_equation(value: Any) -> str:
+    if "=" not in (text := str(value)):
+        raise InputError(f"{text} has no =. Give NAME=VALUE.")
+    return text
+
+
 def _parse_where(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any] | None:
     """Return the columns of ``--where``; a value that is not JSON is a text."""
     found: dict[str, Any] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if not equals or name in found:
-            what = "is given twice" if equals else "has no ="
-            raise click.BadParameter(f"{each if not equals else name} {what}. Give NAME=VALUE once for each column.")
+    for each in dict.fromkeys(given):
+        name, _, value = each.partition("=")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice. Give NAME=VALUE once for each column.")
         try:
             found[name] = json.loads(value, parse_constant=str)
         except (ValueError, RecursionError):
@@ -84,6 +90,7 @@ def _parse_where(ctx: click.Context, param: click.Parameter, given: tuple[str, .
 
 where = click.option(
     "--where",
+    type=options.Checked("filter", _check_equation),
     multiple=True,
     callback=_parse_where,
     metavar="NAME=VALUE",
