@@ -610,7 +610,7 @@ def tenants() -> None:
 def test_columns_are_listed_with_hits_and_filter_them() -> None:
     found = rows(good("query", "ti", "--string", FOX).stdout)
     stored = {1: {"n": 1, "tenant": "a"}, 2: {"n": "1", "tenant": "b"}}
-    assert {each["id"]: json.loads(each["columns"]) for each in found} == stored
+    assert {each["id"]: each["columns"] for each in found} == stored
     for where, ids in [("tenant=a", [1]), ("n=1", [1]), ("n=1.0", [1]), ('n="1"', [2]), ("n=true", []), ("x=null", [])]:
         assert [each["id"] for each in rows(good("query", "ti", "--string", FOX, "--where", where).stdout)] == ids
     assert rows(good("query", "ti", "--string", FOX, "--where", "tenant=b", "--where", "n=1").stdout) == []
@@ -635,7 +635,7 @@ def test_add_if_new_and_dedup_stream_store_columns() -> None:
     good("add", "ti", "-", "--if-new", "--column", "n", input=json.dumps({"id": 4, "text": MORE, "n": 7}))
     lines = json.dumps({"id": 5, "text": MORE[::-1], "n": 8})
     good("dedup-stream", "ti", "-", "--column", "n", "-o", "new.jsonl", input=lines)
-    assert [json.loads(each["columns"]) for each in rows(good("get", "ti", "4", "5").stdout)] == [{"n": 7}, {"n": 8}]
+    assert [each["columns"] for each in rows(good("get", "ti", "4", "5").stdout)] == [{"n": 7}, {"n": 8}]
 
 
 @pytest.mark.usefixtures("tenants")
@@ -649,7 +649,7 @@ def test_get_and_list_give_documents_in_every_format() -> None:
     assert [(each["id"], each["opening"], each["characters"]) for each in listed] == [
         (each["id"], str(each["text"])[:9], len(str(each["text"]))) for each in TENANTS
     ]
-    assert [json.loads(each["columns"]) for each in listed] == [
+    assert [each["columns"] for each in listed] == [
         {name: each[name] for name in ("tenant", "n") if name in each} for each in TENANTS
     ]
     assert [each["id"] for each in rows(good("list", "ti", "--newest", "--top", "2", "--opening", "0").stdout)] == [

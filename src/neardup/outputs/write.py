@@ -42,6 +42,8 @@ _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
 """A row group of Parquet."""
 
+JSON_CELLS = {b"json": b"yes"}
+"""The metadata of a field whose texts are JSON values. JSONL has them as values, other formats as text."""
 _NOTHING = np.empty(0, dtype=np.uint8)
 _NO_IDS = np.empty((0, 6), dtype=np.int64)
 _LOOKED_AT = 1 << 12
@@ -199,23 +201,26 @@ def _lines(
         pieces, longest, is_text = batches.pieces, batches.ids.longest, _is_text(batches.ids.type)
     else:
         pieces = (batch.columns for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES))
+    is_json = [format == "jsonl" and field.metadata == JSON_CELLS for field in schema]
     out, to, rows, size = np.empty(_TEXT_BYTES, dtype=np.uint8), 0, 0, 0
     for columns in pieces:
         # quotes that every cell has are in the text between them: adding these to cells takes as long as all else
         plain = [
-            is_text if isinstance(each, np.ndarray) else _is_text(each.type) and not each.null_count for each in columns
+            is_text if isinstance(each, np.ndarray) else _is_text(each.type) and not (each.null_count or is_value)
+            for each, is_value in zip(columns, is_json, strict=True)
         ]
         between = Documents.from_texts(_between(names, plain, format))
         widest = between.nbytes + SLACK
         held: list[Any] = []
         facts: list[tuple[int, ...]] = []
-        for column, is_plain in zip(columns, plain, strict=True):
+        for column, is_plain, is_value in zip(columns, plain, is_json, strict=True):
             if isinstance(column, np.ndarray):
                 held.append(np.ascontiguousarray(column, dtype=np.int64))
                 facts.append((held[-1].ctypes.data, int(is_text), 0, 0))
                 widest += longest
             else:
                 text, null = (escaped, "") if format == "csv" else (escaped if is_plain else _json_text, "null")
+                text = _as_it_is if is_value else text
                 cells, sizes = documents_from(_cells(column, text, null=null)), _text_bytes(column)
                 held += [cells, sizes]
                 facts.append((0, *(each.ctypes.data for each in (cells.data, cells.offsets, sizes))))
@@ -327,6 +332,10 @@ def _digits(numbers: pa.Array, null: str) -> pa.Array:
     whole = pc.match_substring_regex(cells, r"^-?[0-9]+$")
     cells = pc.if_else(whole, pc.binary_join_element_wise(cells, scalar(".0"), scalar("")), cells)
     return pc.if_else(pc.is_finite(numbers), cells, scalar(null))
+
+
+def _as_it_is(cells: pa.Array) -> pa.Array:
+    return cells
 
 
 def _json_text(cells: pa.Array) -> pa.Array:

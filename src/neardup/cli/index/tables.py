@@ -17,6 +17,7 @@ from neardup.cli import WRITTEN
 from neardup.cli.targets import Target, check_targets, choose_tables, write_targets
 from neardup.inputs.passed import PassedOver
 from neardup.outputs.atomic import AtomicFiles
+from neardup.outputs.write import JSON_CELLS
 from neardup.params import ListOptions
 from neardup.types import MOST_FAULTS, Fault
 
@@ -135,8 +136,9 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
             if kind is COLUMNS:
                 kind, values = TEXT, [None if each is None else json.dumps(each, ensure_ascii=False) for each in values]
             parts[name].append(values_of(values, kind))
-    columns = {}
+    columns, fields = [], []
     for name, kind in kinds.items():
+        facts = JSON_CELLS if kind is COLUMNS else None
         if kind is IDS:
             met = {part.type for part in parts[name]} - {pa.null()}
             kind = met.pop() if len(met) == 1 else pa.large_string()
@@ -144,8 +146,9 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
             kind = TEXT
             if all(part.null_count == len(part) for part in parts[name]):
                 continue
-        columns[name] = pa.chunked_array([part.cast(kind) for part in parts[name]], kind)
-    return pa.table(columns)
+        columns.append(pa.chunked_array([part.cast(kind) for part in parts[name]], kind))
+        fields.append(pa.field(name, kind, metadata=facts))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _id_type(ids: Sequence[Any]) -> Any:
