@@ -26,12 +26,16 @@ SIZE_LIMIT = 4096
 
 @pytest.fixture
 def many_pairs(tmp_path: Path) -> Path:
-    """400 copies of one text: 79,800 pairs, megabytes of output. Run once: compiled code is stored."""
+    """400 copies of one text: 79,800 pairs, megabytes of output.
+
+    The command runs once without a limit, so that all compiled code is stored. Python would store the code of a module
+    cut off at the limit, and never read it again.
+    """
     folder = tmp_path / "input"
     folder.mkdir()
     path = folder / "in.jsonl"
     write_jsonl(path, ((f"a long identifier of document {i}", "one text of all") for i in range(400)))
-    assert neardup("find", path, "--json").returncode == 0
+    assert neardup("find", path, "-o", folder / "once.csv", "--json").returncode == 0
     return path
 
 
