@@ -6,8 +6,10 @@ Collections of the project lie beside the checkout and are no part of it, so a t
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import importlib
+import importlib.util
 import os
 import signal
 import sys
@@ -18,6 +20,17 @@ from hypothesis import HealthCheck, settings
 from tests.oracles.shared import shared_data_folder
 from tests.warm import client as client  # here, so that it notes the environment before a test changes it
 from tests.warm.compiling import watch_compiling
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Store the byte code of all modules, as pip does when it installs a package.
+
+    A module that is first imported while a test limits the size of files would be stored cut off, and never load again.
+    """
+    if not hasattr(config, "workerinput"):
+        (package,) = importlib.util.find_spec("neardup").submodule_search_locations
+        compileall.compile_dir(package, quiet=2)
+
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
