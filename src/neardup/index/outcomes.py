@@ -107,7 +107,7 @@ class Admission(_Plain):
     is_new: bool
     """Whether it was added."""
     match: Hit | None
-    """If not, the document that is most like it; None where only its id was there already."""
+    """If not, a similar document, chosen as ``Index.seen`` does; None if only its id was there already."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
