@@ -1,4 +1,4 @@
-"""What an index gives back: plain values, each with ``as_dict`` for JSON."""
+"""The plain values that an index returns, each with ``as_dict`` for JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Plain:
         return asdict(self, dict_factory=_without_no_columns)  # type: ignore[call-overload, no-any-return]
 
     def __repr__(self) -> str:
-        """Show what matters: no field that is as by default. Of classes with ``repr=False``."""
+        """Show only the fields that differ from their defaults, in classes with ``repr=False``."""
         shown = [each for each in fields(self) if each.repr]  # type: ignore[arg-type]
         told = [f"{each.name}={value!r}" for each in shown if (value := getattr(self, each.name)) != each.default]
         return f"{type(self).__name__}({', '.join(told)})"
@@ -38,7 +38,7 @@ class _Plain:
 
 
 def _told(value: Any) -> str:
-    """A field of a plain outcome in a few words."""
+    """Return the value of a field in a few words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -49,7 +49,7 @@ def _told(value: Any) -> str:
 
 
 class _Counts(_Plain):
-    """Counts that add up, of batches that follow each other."""
+    """Counts of successive batches, which can be added."""
 
     __slots__ = ()
 
@@ -61,32 +61,32 @@ class _Counts(_Plain):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hit(_Plain):
-    """A document of the index that is like the one asked about."""
+    """A document of the index that is similar to the query."""
 
     id: int | str
     similarity: float | None
     """Exact Jaccard similarity; None for a candidate that was not checked."""
     bands: int = field(repr=False)
-    """Bands of the index in which the two agree."""
+    """The number of bands in which the document and the query agree."""
     columns: dict[str, Any] | None = None
-    """The columns that are stored with the document; None if it has none."""
+    """The columns stored with the document; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ContainedHit(_Plain):
-    """A document of the index that contains the one asked about, or is contained in it."""
+    """A document of the index that contains the query or is contained in it."""
 
     id: int | str
     similarity: float
-    """Exact containment: the share of the shingles of the smaller one that the larger one has."""
+    """Exact containment: the share of the smaller set's shingles that the larger set has."""
     contained: str
-    """Which is part of the other: ``query``, ``document`` or, of equally large sets, ``both``."""
+    """The one that is part of the other: ``query``, ``document`` or, if the sets are equally large, ``both``."""
     columns: dict[str, Any] | None = None
-    """The columns that are stored with the document; None if it has none."""
+    """The columns stored with the document; None if it has none."""
 
 
 class Hits(list[Any]):
-    """The hits of a query: a list of ``Hit`` or ``ContainedHit``, which a notebook shows as a table."""
+    """A list of ``Hit`` or ``ContainedHit`` from one query, which a notebook shows as a table."""
 
     __slots__ = ()
 
@@ -101,75 +101,75 @@ class Hits(list[Any]):
 
 @dataclass(frozen=True, slots=True)
 class Admission(_Plain):
-    """What became of a document that was to be added if it is new."""
+    """The outcome of adding a document only if it is new."""
 
     id: int | str
     is_new: bool
     """Whether it was added."""
     match: Hit | None
-    """If not, a similar document, chosen as ``Index.seen`` does; None if only its id was there already."""
+    """If it was not added, a similar document, chosen as ``Index.seen`` does; None if only the id was in the index."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Added(_Counts):
-    """What became of documents that were to be added."""
+    """The outcome of adding documents."""
 
     added: int = 0
-    """New ones."""
+    """New documents."""
     replaced: int = 0
-    """That took the place of the document of their id."""
+    """Documents that replaced the one with the same id."""
     skipped: int = 0
-    """Left out because their id was there."""
+    """Documents left out because their id was in the index."""
     empty: int = 0
-    """Of those that were added or replaced: without a shingle, so that no query finds them."""
+    """Documents among the added and replaced that have no shingle, so that no query finds them."""
     short: int = 0
-    """Of those: of fewer tokens than a shingle has; their whole text is their one shingle."""
+    """Documents among them with fewer tokens than a shingle has; their whole text is their one shingle."""
     bad: int = 0
     """Records that could not be used."""
     blank: int = 0
-    """Blank lines passed over."""
+    """Blank lines that were skipped."""
     faults: tuple[Fault, ...] = ()
-    """The first bad records, with reasons."""
+    """The first bad records, each with a reason."""
     passed_over: tuple[PassedOver, ...] = ()
-    """Files and folders that the inputs hold and that were not read."""
+    """Files and folders of the inputs that were not read."""
     hints: tuple[Hint, ...] = ()
-    """Of ``Index.build``: what of the texts does not fit the setting, and what to try instead."""
+    """From ``Index.build``: the settings that do not suit these texts, and others to try instead."""
     columns: tuple[ReadColumns, ...] = ()
-    """Columns or fields that were read, of inputs that have any."""
+    """The columns or fields that were read, for inputs that have any."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Streamed(_Counts):
-    """What became of the documents of a stream of which new ones were let through."""
+    """The outcome of passing on the new documents of a stream."""
 
     read: int = 0
-    """Documents."""
+    """Documents read."""
     new: int = 0
-    """Added, and their lines written."""
+    """Documents added, whose lines were written."""
     near: int = 0
-    """Left out because one that was there is like them."""
+    """Documents left out because a similar one was in the index."""
     skipped: int = 0
-    """Left out because their id was there."""
+    """Documents left out because their id was in the index."""
     bad: int = 0
     """Records that could not be used."""
     blank: int = 0
-    """Blank lines passed over."""
+    """Blank lines that were skipped."""
     paid: int = 0
-    """Lines written first, that a run before this one had not: it was killed when their documents were in the index."""
+    """Lines owed by an earlier run, which was killed after it had added their documents to the index; written first."""
     faults: tuple[Fault, ...] = ()
-    """The first bad records, with reasons."""
+    """The first bad records, each with a reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedByAge(_Plain):
-    """What became of documents that were older than some age."""
+    """The outcome of removing documents by age."""
 
     removed: int
-    """Documents that are gone, or would be."""
+    """Documents that were removed, or would be."""
     undated: int
-    """Documents that stay since nobody knows when they were added: a neardup before 0.2 added them."""
+    """Documents that were kept because their time of addition is unknown: a neardup before 0.2 added them."""
     before: str
-    """Those added before this time went: UTC, in ISO 8601."""
+    """The time before which a removed document was added: UTC, in ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -178,24 +178,24 @@ class Stored(_Plain):
 
     id: int | str
     text: str
-    """As it was added; the items of a set with spaces between them."""
+    """The text as it was added; for a set, its items separated by spaces."""
     columns: dict[str, Any] | None = None
-    """The columns that are stored with it; None if it has none."""
+    """The columns stored with it; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ListedDocument(_Plain):
-    """A document of a page."""
+    """A document in a page of the list."""
 
     id: int | str
     characters: int | None
-    """Of its text; None where no texts were read."""
+    """The length of its text; None if texts were not read."""
     opening: str | None
-    """The first characters of its text; None where no texts were read."""
+    """The first characters of its text; None if texts were not read."""
     added: str | None = None
-    """When it was added: UTC, in ISO 8601; None where nobody knows, as a neardup before 0.2 added it."""
+    """The time at which it was added: UTC, in ISO 8601; None if unknown, because a neardup before 0.2 added it."""
     columns: dict[str, Any] | None = None
-    """The columns that are stored with it; None if it has none."""
+    """The columns stored with it; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,83 +204,83 @@ class IndexPage(_Plain):
 
     documents: tuple[ListedDocument, ...]
     next: int | None
-    """What the next page comes ``after``; None when this is the last."""
+    """The ``after`` of the next page; None if this is the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexStatistics(_Plain):
-    """What an index holds, in numbers."""
+    """Statistics of the documents and files of an index."""
 
     documents: int
     empty: int
-    """Of them: without a shingle."""
+    """Documents without a shingle."""
     distinct: int
-    """Texts that differ once they are normalised, told apart by hashes of 64 bits."""
+    """Distinct normalised texts, compared by hashes of 64 bits."""
     copied: int
-    """Documents whose text, normalised, another one has too."""
+    """Documents whose normalised text another document has too."""
     largest_group: int
-    """Most documents that have one text."""
+    """The number of documents that have the most frequent text."""
     sharing: int | None
-    """Documents that share a band with one of another text: no query finds a near-duplicate of the others but copies.
-    None where the index is too large to count them within about a second."""
+    """Documents that share a bucket with a document of another text. A query with one of the others finds only copies.
+    None if the index is too large to count them within about a second."""
     segments: tuple[tuple[int, int], ...]
     """Documents and bytes of each file of postings, in order of addition."""
     tail_documents: int
-    """Documents added last, whose postings are in no such file yet."""
+    """The documents added last, whose postings are not in such a file yet."""
     total_bytes: int
-    """Of all files; 0 in memory."""
+    """The size of all files; 0 in memory."""
     recall_curve: tuple[tuple[float, float], ...]
-    """Probability that a query finds a document, by its similarity: pairs (similarity, probability) from 0 to 1."""
+    """Pairs (similarity, probability that a query finds a document of that similarity), both from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified(_Plain):
-    """What a check of all files of an index found."""
+    """The result of a check of all files of an index."""
 
     ok: bool
-    """Nothing was wrong."""
+    """Whether everything was right."""
     faults: tuple[str, ...]
-    """What was wrong, each with the name of its file."""
+    """Everything that was wrong, with the names of the files."""
     healed: tuple[str, ...]
-    """Files that were made again from the documents."""
+    """Files that were rebuilt from the documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo(_Plain):
-    """What an index is and holds."""
+    """The settings, contents and files of an index."""
 
     path: str | None
-    """None in memory."""
+    """The folder; None in memory."""
     documents: int
     empty: int
-    """Of them: without a shingle."""
+    """Documents without a shingle."""
     threshold: float
     recall: float
-    """Promised probability that a query finds a document at the threshold."""
+    """The promised probability that a query finds a document at the threshold."""
     bands: str
     shingle: str
     normalize: str
     spec: dict[str, Any]
     spec_id: str
     format: int
-    """Version of the files."""
+    """The version of the file format."""
     created_by: str
-    """Version of neardup that made it."""
+    """The version of neardup that made it."""
     generation: int
-    """Raised by every change."""
+    """A number that grows with every change."""
     segments: int
-    """Files of postings."""
+    """The number of files of postings."""
     segment_documents: int
-    """Documents that they cover; the others are few and kept beside the documents until there are enough."""
+    """Documents with postings in these files; the postings of the few others are kept in the database."""
     removed: int
-    """Removed documents whose postings are not merged away yet."""
+    """Removed documents whose postings are still in these files."""
     bytes: dict[str, int]
-    """Size of each file."""
+    """The size of each file."""
     total_bytes: int
     healed: int
-    """Files that were found damaged or missing and made again since the index was opened."""
+    """Files that were damaged or missing and have been rebuilt since the index was opened."""
     trouble: str | None
-    """Why the upkeep in the background fails, if it does; nothing is lost by that, but queries get slower."""
+    """The reason why the background upkeep fails, if it does; nothing is lost, but queries become slower."""
 
     def __repr__(self) -> str:
         where = self.path or "in memory"

@@ -1,15 +1,15 @@
-"""What is asked of the database of an index, and changed in it: all the SQL, inside transactions.
+"""All SQL that reads and changes the database of an index, inside transactions.
 
-    meta      what the index is: format version, spec, who made it
+    meta      format version, spec, version of neardup that made it
     state     one row: generation, documents, empty ones, the next number, and a checksum
     doc       number, id, kind, checksum, columns as JSON or NULL (since format 3), text
     tail      keys of documents that no segment covers yet, a row a batch
     segment   files of postings: first document, documents covered, name
-    removed   numbers of documents that are no more and whose postings a segment or the tail still has
-    added     times of addition: a number, and when the documents from it on were added (since format 2)
+    removed   numbers of removed documents whose postings are still in a segment or the tail
+    added     a number, and the time at which that document and those after it were added (since format 2)
 
-Values are checked when they are read: a damaged page can give a text where a number was stored. What a change means is
-in ``changes``; connections and transactions are in ``database``.
+Values are checked when they are read: a damaged page can return a text for a number. ``changes`` has the logic of
+changes, ``database`` connections and transactions.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from neardup.inputs.source import BATCH_BYTES
 from neardup.types import I64
 
 FORMAT = 3
-"""The format of an index that is written. One of format 1 or 2 is read as it is, and becomes one of format 3 when it is
-opened for writing: an older neardup would add documents without their time, or lose columns when it merges."""
+"""The format that is written. An index of format 1 or 2 is read as it is, and converted when it is opened for writing,
+because an older neardup would add documents without their time, or lose columns when it merges."""
 FORMATS = (1, 2, FORMAT)
 """The formats that are read."""
 APPLICATION = 0x6E647570
 """SQLite's application id of an index: "ndup"."""
 _NAME = re.compile(r"[0-9a-f-]+\.bands")
 _MANY = 500
-"""Values that one statement takes."""
+"""The number of values in one statement."""
 MOST_NUMBER = 2**63 - 1
 """The largest number that SQLite keeps."""
 BLOCK = 4096
-"""Documents that ``Reading.blocks`` gives at a time."""
+"""The largest number of documents in a block of ``Reading.blocks``."""
 
 _ADDED = "CREATE TABLE added (first INTEGER PRIMARY KEY, seconds INTEGER NOT NULL, sum INTEGER NOT NULL)"
 SCHEMA = f"""
@@ -101,16 +101,16 @@ def _added_sum(first: int, seconds: int) -> int:
 
 
 class Reading:
-    """What can be asked inside one transaction."""
+    """The queries inside one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
         self._execute = connection.execute
         self.connection = connection
-        """Whose transaction it is, for what is no statement."""
+        """The connection of the transaction, for operations other than SQL."""
         self.path = path
 
     def generation(self) -> int:
-        """Number of the last change."""
+        """Return the number of the last change."""
         row = self._execute("SELECT generation FROM state").fetchone()
         if row is None or not isinstance(row[0], int):
             raise self._damaged("its counters")
@@ -127,14 +127,14 @@ class Reading:
         return state
 
     def format(self) -> int:
-        """Version of its tables."""
+        """Return the version of the tables."""
         version: int = self._execute("PRAGMA user_version").fetchone()[0]
         return version
 
     def added(self, low: int = 0, high: int = MOST_NUMBER) -> list[tuple[int, int]]:
-        """Return times of addition by rising first document, in seconds since 1970, as the clock showed them.
+        """Return (first document, time) in order, times in seconds since 1970 as the clock showed them.
 
-        All, or those of the documents with numbers from ``low`` to ``high``.
+        These are all, or those of the documents with numbers from ``low`` to ``high``.
         """
         if self.format() < 2:
             return []
@@ -151,7 +151,7 @@ class Reading:
     def added_beside(self, low: int, high: int, present: int) -> tuple[int, int | None]:
         """Return the latest time in a row before ``low``, or 0, and the time of the next row after ``high``, or None.
 
-        Times after ``present`` do not count.
+        Times after ``present`` are ignored.
         """
         before = self._execute("SELECT max(seconds) FROM added WHERE first < ? AND seconds <= ?", (low, present))
         after = self._execute(
@@ -160,7 +160,7 @@ class Reading:
         return before.fetchone()[0] or 0, (after.fetchone() or (None,))[0]
 
     def count(self, low: int, high: int, flag: int) -> tuple[int, int]:
-        """Documents with numbers from ``low`` to before ``high``, and those whose kind has a flag."""
+        """Count the documents with numbers from ``low`` to below ``high``, and those whose kind has a flag."""
         query = "SELECT count(*), coalesce(sum(kind & ? != 0), 0) FROM doc WHERE number >= ? AND number < ?"
         documents, flagged = self._execute(query, (flag, low, high)).fetchone()
         return documents, flagged
@@ -175,7 +175,7 @@ class Reading:
         return dict(found)
 
     def segments(self) -> list[tuple[int, int, str]]:
-        """First document, documents covered, file name of each segment, in order."""
+        """Return the first document, number of documents and file name of each segment, in order."""
         found = self._execute("SELECT first, span, name FROM segment ORDER BY first").fetchall()
         for first, span, name in found:
             if not (isinstance(first, int) and isinstance(span, int) and _NAME.fullmatch(str(name))):
@@ -183,7 +183,7 @@ class Reading:
         return found
 
     def tail(self, first: int) -> list[TailRow]:
-        """Keys of the batches from document ``first`` on."""
+        """Return the keys of the batches that start at document ``first`` or later."""
         found = self._execute("SELECT first, count, keys, prints, empty, sum FROM tail WHERE first >= ?", (first,))
         rows = [TailRow(*row) for row in found]
         for row in rows:
@@ -193,18 +193,18 @@ class Reading:
         return rows
 
     def removed(self) -> I64:
-        """Numbers of removed documents that postings still name, rising."""
+        """Return the numbers of removed documents that postings still name, ascending; int64[n]."""
         found = self._execute("SELECT number FROM removed WHERE number NOT IN (SELECT number FROM doc)")
         return np.array([row[0] for row in found], dtype=np.int64)
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
-        """The documents of these numbers that are there, in order of their numbers."""
+        """Return the documents with these numbers, ordered by number; numbers without a document are left out."""
         return self._many("SELECT number, id, kind, sum, text FROM doc WHERE number IN", numbers)
 
     def columns(self, mark: int, numbers: Sequence[int] | None) -> list[tuple[int, str, int, Any]]:
-        """Return number, id, kind and columns of those documents that have columns or a kind with a mark that says so.
+        """Return number, id, kind and columns of the documents that have columns, or a kind that marks them.
 
-        Of all documents if ``numbers`` is None.
+        ``numbers`` limits the search; None searches all documents.
         """
         if self.format() < 3:
             return []
@@ -212,14 +212,14 @@ class Reading:
         return self._execute(query).fetchall() if numbers is None else self._many(f"{query} AND number IN", numbers)
 
     def row_blocks(self, numbers: Sequence[int]) -> Iterator[list[Row]]:
-        """The same, some hundred documents at a time."""
+        """Yield the documents with these numbers, some hundred at a time."""
         for start in range(0, len(numbers), _MANY):
             rows = self.rows(numbers[start : start + _MANY])
             if rows:
                 yield rows
 
     def names(self, numbers: Sequence[int]) -> list[Name]:
-        """Those of these numbers that are there, without their texts, in order of their numbers."""
+        """Return the documents as ``rows`` does, without their texts."""
         return self._many("SELECT number, id, kind, sum FROM doc WHERE number IN", numbers)
 
     def _many(self, query: str, numbers: Sequence[int]) -> list[Any]:
@@ -231,10 +231,10 @@ class Reading:
         return found
 
     def are_copies(self, numbers: I64, originals: I64) -> NDArray[np.bool_]:
-        """Whether the text of each document is, byte for byte, that of the one beside it in ``originals``.
+        """Compare the text of each document, byte for byte, with that of its counterpart in ``originals``; bool[n].
 
-        False where one of the two is no more. SQLite compares where the texts lie, which takes about 1 us for 1 kB;
-        fetching the texts would take twice that.
+        The result is False if one of the two was removed. SQLite compares the texts in place, which takes about 1 us
+        for 1 kB; fetching them would take twice that.
         """
         found = np.zeros(numbers.size, dtype=np.bool_)
         step = max(1, _MANY // 3)
@@ -251,9 +251,9 @@ class Reading:
         return found
 
     def check_absent(self, numbers: Sequence[int]) -> None:
-        """Raise FormatError when documents that postings name, and that are not there, were never removed.
+        """Raise FormatError if one of these missing documents, which postings name, was never removed.
 
-        Numbers from the next one on are passed over: a view may be later than the transaction.
+        Numbers that this transaction has not assigned yet are ignored: a view may be later than the transaction.
         """
         end = self.state().next
         known = [number for number in numbers if number < end]
@@ -261,9 +261,10 @@ class Reading:
             raise self._damaged("its table of documents")
 
     def blocks(self, *, counted: bool = True) -> Iterator[list[Row]]:
-        """All documents in order, about 4 MB and at most BLOCK of them at a time.
+        """Yield all documents in order, in blocks of about 4 MB and at most BLOCK documents.
 
-        FormatError: a text is none; or, with ``counted``, there are more or fewer than the index counts.
+        Raises:
+            FormatError: a text is damaged or, with ``counted``, the number of documents is not the recorded one.
         """
         held: list[Row] = []
         nbytes = count = 0
@@ -283,23 +284,23 @@ class Reading:
             yield held
 
     def scan(self, first: int, end: int) -> Iterable[Row]:
-        """The documents from number ``first`` to before ``end``, in order, one after the other."""
+        """Iterate over the documents with numbers from ``first`` to below ``end``, in order."""
         return self._execute(
             "SELECT number, id, kind, sum, text FROM doc WHERE number >= ? AND number < ? ORDER BY number", (first, end)
         )
 
     def ids(self) -> list[Name]:
-        """All documents without their texts, in order of addition."""
+        """Return all documents without their texts, in order of addition."""
         found = self._execute("SELECT number, id, kind, sum FROM doc ORDER BY number").fetchall()
         if len(found) != self.state().documents:
             raise self._damaged("its table of documents")
         return found
 
     def names_after(self, after: int, prefix: str, *, most: int, scanned: int, newest: bool) -> tuple[list[Name], int]:
-        """The next documents whose ids begin so, without their texts, and the last number that was looked at.
+        """Return the next documents whose ids have a prefix, without texts, and the last number that was examined.
 
-        Numbers rise from the one behind ``after``, or with ``newest`` fall from the one before it; ``scanned`` of them
-        at most are looked at.
+        The search starts after the number ``after`` and goes up or, with ``newest``, starts before it and goes down; it
+        examines at most ``scanned`` numbers.
         """
         low, high = (after - scanned, after) if newest else (after + 1, after + 1 + scanned)
         order = "DESC" if newest else "ASC"
@@ -314,13 +315,13 @@ class Reading:
         return found, low if newest else high - 1
 
     def check(self) -> list[str]:
-        """What SQLite finds wrong with the database."""
+        """Return the faults that SQLite finds in the database."""
         found = [row[0] for row in self._execute("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 
 
 class Writing(Reading):
-    """What can be changed inside one transaction."""
+    """The changes inside one transaction."""
 
     def insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Store documents: number, id, kind, checksum, columns as JSON or None, and text."""
@@ -328,18 +329,18 @@ class Writing(Reading):
         self.connection.executemany(query, rows)
 
     def insert_added(self, first: int, seconds: int) -> None:
-        """Say when the documents from number ``first`` on were added."""
+        """Record the time at which the documents numbered ``first`` and above were added."""
         self._execute("INSERT INTO added VALUES (?, ?, ?)", (first, seconds, _added_sum(first, seconds)))
 
     def delete_range(self, low: int, high: int) -> None:
-        """As ``delete``, of the documents from ``low`` to before ``high``; their times are forgotten with them."""
+        """Remove the documents from ``low`` to below ``high`` as ``delete`` does, and their times of addition."""
         reach = (low, high)
         self._execute("INSERT INTO removed SELECT number FROM doc WHERE number >= ? AND number < ?", reach)
         self._execute("DELETE FROM doc WHERE number >= ? AND number < ?", reach)
         self._execute("DELETE FROM added WHERE first >= ? AND first < ?", reach)
 
     def migrate(self) -> None:
-        """Make a database of an earlier format one of this. Its documents have no columns, and of 1 no known time."""
+        """Convert a database of an earlier format: documents get no columns, and those of format 1 no time."""
         if self.format() < 2:
             self._execute(_ADDED)
         if self.format() < FORMAT:
@@ -356,16 +357,16 @@ class Writing(Reading):
         self.connection.executemany("INSERT INTO removed VALUES (?)", each)
 
     def forget_keys(self) -> None:
-        """Forget which segments and which rows of keys there are, before one is put in place of all."""
+        """Delete the records of all segments and rows of keys, before one segment replaces them."""
         self._execute("DELETE FROM segment")
         self._execute("DELETE FROM tail")
 
     def forget_removed(self) -> None:
-        """Say that no postings name removed documents any more."""
+        """Record that no postings name removed documents."""
         self._execute("DELETE FROM removed")
 
     def note_change(self, *, documents: int = 0, empty: int = 0, numbers: int = 0) -> State:
-        """Count a change; ``documents`` and ``empty`` may be below 0. Return the counters after it."""
+        """Count a change, in which ``documents`` and ``empty`` may be negative, and return the new counters."""
         old = self.state()
         new = State(old.generation + 1, old.documents + documents, old.empty + empty, old.next + numbers)
         values = (*astuple(new), new.sum)
@@ -373,7 +374,7 @@ class Writing(Reading):
         return new
 
     def put_segment(self, first: int, end: int, name: str, removed: I64) -> None:
-        """Let one segment cover documents ``first`` to ``end`` in place of what did; ``removed`` it has no more."""
+        """Record the segment that now covers documents ``first`` to ``end``, without those in ``removed``."""
         self._execute("DELETE FROM segment WHERE first >= ? AND first < ?", (first, end))
         self._execute("DELETE FROM tail WHERE first >= ? AND first < ?", (first, end))
         self._execute("INSERT INTO segment VALUES (?, ?, ?)", (first, end - first, name))

@@ -1,6 +1,6 @@
-"""``Index``: a collection that grows, behind one class, which checks what it is given.
+"""``Index``: a growing collection behind one class, which checks its arguments.
 
-The work is done in the modules beside it.
+The other modules of this package do the work.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ DEFAULT_TOP = 10
 
 @hinted_methods
 class Index:
-    """A persistent collection of documents that can be asked which of them are like a text.
+    """A persistent collection of documents that finds those similar to a text.
 
     Every hit is verified: its similarity is the exact Jaccard similarity of the shingle sets, at least the threshold.
-    A document at the threshold is found with the promised recall, a more similar one more surely. A change is one
-    transaction, and durable when the call returns. One process may have an index open for writing, and any number for
-    reading; they see whole changes only. All methods may be called from any thread.
+    A document at the threshold is found with the promised recall, a more similar one with a higher probability. A
+    change is one transaction, and durable when the call returns. One process may have an index open for writing, and
+    any number for reading; they see whole changes only. All methods may be called from any thread.
 
-    Made by ``Index.create``, ``Index.open`` or ``Index.build``.
+    ``Index.create``, ``Index.open`` and ``Index.build`` return an index.
 
     >>> import neardup
     >>> index = neardup.Index.create(threshold=0.5, shingle="word:2")
@@ -93,7 +93,7 @@ class Index:
     """
 
     def __init__(self, core: Core | None = None, **_: Any) -> None:
-        """Not to be called: ``create``, ``open`` and ``build`` make an index."""
+        """Wrap a core; call ``create``, ``open`` or ``build`` instead."""
         if not isinstance(core, Core):
             raise TypeError("an index is made by Index.create(…) or Index.build(…), and opened by Index.open(path)")
         self._core = core
@@ -120,16 +120,16 @@ class Index:
         """Make an empty index and open it for writing.
 
         Args:
-            path: a folder that is not there yet; None: in memory.
-            preset: settings for a kind of text, as of ``find``.
+            path: a folder that does not exist yet; None for an index in memory.
+            preset: settings for a kind of text, as in ``find``.
             threshold: least Jaccard similarity that a query can ask for, 0 < t <= 1.
             recall: least probability of finding a document at the threshold.
-            shingle, normalize, slots, bands, seed: as of ``find``; they can never be changed for this index.
-            threads: how many work on what is added from files; all processors when None.
+            shingle, normalize, slots, bands, seed: as in ``find``; they cannot be changed later.
+            threads: the number of threads that process documents added from files; None for all processors.
 
         Raises:
             InputError: an option is out of range.
-            OutputError: the folder is there already, or cannot be made.
+            OutputError: the folder exists already, or cannot be made.
         """
         spec = tuning.make_spec(SearchOptions.of(locals()))
         workers = check_threads(threads)
@@ -141,17 +141,17 @@ class Index:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, threads: int | None = None) -> Index:
-        """Open an index that is there.
+        """Open an existing index.
 
         Args:
             path: its folder.
-            read_only: do not write; possible for any number of processes, beside one that writes.
+            read_only: open for reading; any number of processes can read while one writes.
             threads: see ``create``.
 
         Raises:
-            IndexNotFound: there is none.
-            IndexLocked: another process writes to it.
-            FormatError: it is damaged, or of a later version.
+            IndexNotFound: there is no index at this path.
+            IndexLocked: another process has it open for writing.
+            FormatError: it is damaged, or a later version of neardup made it.
         """
         return cls(Core.open(Path(path), read_only=read_only, threads=check_threads(threads)))
 
@@ -186,22 +186,22 @@ class Index:
     ) -> Index:
         """Make an index of a whole collection and open it for writing. It appears whole, or not at all.
 
-        Several times as fast as adding to an empty index: nothing has to last before the end.
+        This is several times as fast as adding to an empty index, since nothing need be durable before the end.
 
         Args:
-            path: a folder that is not there yet.
-            inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad`` and
+            path: a folder that does not exist yet.
+            inputs: as in ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad`` and
                 ``input_format`` too.
             preset, threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
-            column: names of the columns, or fields, that are stored beside each text, as of ``add``.
-            on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
-            threads: how many; all processors when None.
-            observer: told about progress.
+            column: names of the columns, or fields, to store with each text, as in ``add``.
+            on_duplicate: the treatment of an id that occurs again: ``error``, ``skip`` (keep the first) or ``replace``.
+            threads: their number; None for all processors.
+            observer: receives the progress.
             progress: show a bar, as ``find`` does.
 
         Raises:
-            InputError: an option, a file or a record cannot be used, or an id comes back.
-            OutputError: the folder is there already, or cannot be written.
+            InputError: an option, a file or a record cannot be used, or an id occurs again.
+            OutputError: the folder exists already, or cannot be written.
         """
         given = locals()
         params.check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
@@ -215,12 +215,12 @@ class Index:
         return index
 
     built: Added | None = None
-    """What ``build`` read; None for an index that was made otherwise."""
+    """The counts of ``build``; None for an index made in another way."""
 
     def close(self) -> None:
-        """End what is being done for the index in the background and close its files. May be called again."""
+        """Stop the background upkeep of the index and close its files. May be called again."""
         if self._core.database.process != os.getpid():
-            return  # a copy of another process's: its files are not ours to close
+            return  # a forked copy: the files belong to the parent process
         self._upkeep.stop()
         self._core.close()
 
@@ -234,17 +234,17 @@ class Index:
 
     @property
     def path(self) -> Path | None:
-        """Its folder; None in memory."""
+        """The folder; None for an index in memory."""
         return self._core.folder
 
     @property
     def read_only(self) -> bool:
-        """Whether it is open for reading only."""
+        """Whether the index is open for reading only."""
         return self._core.database.read_only
 
     @property
     def spec(self) -> Spec:
-        """All that decides which documents are found."""
+        """All settings that decide which documents are found."""
         return self._core.spec
 
     def __len__(self) -> int:
@@ -257,7 +257,7 @@ class Index:
         return bool(self._core.ask(lambda reading, view: find_ids(reading, view, self._core.id_row, [name])))
 
     def __iter__(self) -> Iterator[int | str]:
-        """Ids, in order of addition, as of one moment."""
+        """Iterate over the ids in order of addition, as they are now."""
         named = self._core.ask(lambda reading, view: names_of(reading.ids(), reading.path))
         return iter([original_id(id, kind) for _, id, kind in named])
 
@@ -269,13 +269,13 @@ class Index:
         return f"<neardup.Index {where}: threshold {self.spec.threshold}, {self.spec.shingle}>"
 
     def info(self) -> IndexInfo:
-        """Tell what the index is and holds."""
+        """Return the settings, contents and files of the index."""
         return browsing.info(self._core, self._upkeep.trouble)
 
     def statistics(self) -> IndexStatistics:
-        """What the index holds in numbers: distinct texts, copies, documents that share a band, files of postings.
+        """Count distinct texts, copies, documents that share a bucket, and files of postings.
 
-        All postings are read, but no text: about a second for a million documents.
+        This reads all postings but no text: about a second for a million documents.
 
         >>> index = Index.create()
         >>> index.add(["a", "b", "c"], ["one and the same text", "one and the same text", "another"]).added
@@ -329,28 +329,28 @@ class Index:
         observer: Observer | None = None,
         progress: bool = False,
     ) -> Any:
-        """Find the documents that are like a text, or like each of several.
+        """Find the documents that are similar to a text, or to each of several.
 
         Args:
-            texts: a text, or a list of texts. Where the index holds sets: a set, or a list of sets; there a list of
-                strings or numbers is one set, and a text is the set of its words.
-            top: most hits for each; None: all.
-            threshold: least similarity; the index's when None, and no less than that. Of containment any.
-            exact: verify; False: only look up which documents share a band, without similarities.
+            texts: a text, or a list of texts. If the index holds sets: a set, or a list of sets; a list of strings
+                or numbers is then one set, and a text is the set of its words.
+            top: the largest number of hits for each text; None for all.
+            threshold: least similarity, at least the index's, which is the default. Containment may have any.
+            exact: verify the hits; False returns the documents that share a bucket, without similarities.
             measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
-                not find those, so all stored texts are read, once for all queries together: ask with many at a time.
+                not find those, so each call reads all stored texts once: pass many queries at a time.
             where: only documents that have all these columns, such as ``{"tenant": "a"}``. Values are strings, numbers,
                 booleans and None; as in JSON, 1 equals 1.0 and does not equal True. A column that a document does not
                 have equals nothing.
-            observer: told about the progress of that reading; what it raises ends it.
+            observer: receives the progress of that reading; an exception that it raises ends it.
             progress: show a bar, as ``find`` does.
 
         Returns:
-            list[Hit], most similar first, of equals the one added first; a list of these for several texts. Of
+            list[Hit], most similar first, and among equals the one added first; a list of these for several texts. For
             containment list[ContainedHit], which say which one is part of the other.
 
         Raises:
-            InputError: an argument is out of range, or a text is none.
+            InputError: an argument is out of range or has the wrong type.
         """
         is_containment = params.check_choice(measure, params.MEASURES, "measure") == params.CONTAINMENT
         least, wanted = self._threshold(threshold, is_containment=is_containment), checked_where(where)
@@ -369,11 +369,12 @@ class Index:
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def seen(self, texts: Any, *, threshold: float | None = None, where: Where = None) -> Any:
-        """Return a verified match of a text, or None if nothing in the index is like it; a list for several texts.
+        """Return a verified match of a text, or None if the index has nothing similar; a list for several texts.
 
-        If thousands of documents are like it, this is much faster than ``query``, because it stops at the first match.
-        Candidates that share the most bands are checked first, 32 at a time, and the match is the most similar of the
-        first 32 that hold one: with up to 32, the hit of ``query(top=1)``. Arguments and errors are those of ``query``.
+        If thousands of documents are similar to it, this is much faster than ``query``, because it stops at the first
+        match. Candidates that share the most bands are checked first, 32 at a time, and the match is the most similar
+        of the first 32 that contain one; for up to 32 candidates it is the hit of ``query(top=1)``. Arguments and
+        errors are those of ``query``.
 
         >>> index = Index.create(threshold=0.5, shingle="word:2")
         >>> index.add("a", "the quick brown fox jumps").added
@@ -399,27 +400,27 @@ class Index:
         observer: Observer | None = None,
         progress: bool = False,
     ) -> Any:
-        """The documents that are most like a text, or each of several, also below the threshold of the index.
+        """Find the documents most similar to a text, or to each of several, even below the threshold of the index.
 
         Similarities are exact. Documents are found by their bands, which are chosen for the threshold of the index: the
-        further a document lies below it, the more probably it is missed. How probably one of a given similarity is
-        found is told by ``statistics().recall_curve`` and by ``s_curve``. ``exhaustive`` misses none.
+        further a similarity is below it, the more likely the document is missed. ``statistics().recall_curve`` and
+        ``s_curve`` give the probability for each similarity. ``exhaustive`` misses none.
 
         Args:
-            texts: as of ``query``.
-            top: most hits for each; None: all that share a shingle.
+            texts: as in ``query``.
+            top: the largest number of hits for each text; None for all that share a shingle.
             threshold: least similarity, 0 to 1.
             exhaustive: compare the texts with every document, in O(all stored text) for each.
-            where: only documents that have all these columns, as for ``query``.
-            observer: told about the progress of that; what it raises ends it.
+            where: only documents that have all these columns, as in ``query``.
+            observer: receives the progress of ``exhaustive``; an exception that it raises ends it.
             progress: show a bar, as ``find`` does.
 
         Returns:
-            list[Hit], most similar first, of equals the one added first; a list of these for several texts. A hit that
-            only ``exhaustive`` finds agrees in 0 bands.
+            list[Hit], most similar first, and among equals the one added first; a list of these for several texts. A
+            hit that only ``exhaustive`` finds agrees in 0 bands.
 
         Raises:
-            InputError: an argument is out of range, or a text is none.
+            InputError: an argument is out of range or has the wrong type.
 
         >>> index = Index.create(threshold=0.9, shingle="word:1")
         >>> index.add(["a", "b"], ["one two three four", "five six one"]).added
@@ -438,11 +439,11 @@ class Index:
         return Hits(found[0]) if is_one else list(map(Hits, found))
 
     def get(self, id: int | str) -> Stored | None:
-        """The document of an id, or None."""
+        """Return the document with an id, or None."""
         return self.get_many([id])[0]
 
     def get_many(self, ids: Any) -> list[Stored | None]:
-        """The documents of several ids, or None for each that is not there, as of one moment."""
+        """Return the documents with several ids, or None for each unknown id, all from one moment."""
         return browsing.get_many(self._core, id_texts(ids))
 
     def page(
@@ -455,18 +456,18 @@ class Index:
         opening: int = 200,
         where: Where = None,
     ) -> IndexPage:
-        """List some documents in order of addition, to look through an index; a page is bounded in time and memory.
+        """List some documents in order of addition, for browsing an index; a page is bounded in time and memory.
 
-        A page may have fewer documents than ``size``, and even none, and not be the last: it looks through 50,000
-        documents at most for ids with the prefix and for columns, and reads some megabytes of text at most.
+        A page may have fewer documents than ``size``, even none, without being the last: it looks through at most
+        50,000 documents for the prefix and the columns, and reads at most some megabytes of text.
 
         Args:
-            after: ``next`` of the page before; None for the first page.
-            size: most documents, 1 to 1,000.
+            after: ``next`` of the previous page; None for the first page.
+            size: the largest number of documents, 1 to 1,000.
             prefix: only documents whose id begins with this.
-            newest: the documents added last come first.
-            opening: characters of each text that are given, with the length of the whole; 0 reads no texts.
-            where: only documents that have all these columns, as for ``query``.
+            newest: start with the documents added last.
+            opening: the number of characters returned from the start of each text, with its length; 0 reads no texts.
+            where: only documents that have all these columns, as in ``query``.
 
         Raises:
             InputError: an argument is out of range.
@@ -493,14 +494,14 @@ class Index:
         observer: Observer | None = None,
         progress: bool = False,
     ) -> Result:
-        """All near-duplicate pairs and clusters inside the index: what ``find`` gives for its documents.
+        """Find all near-duplicate pairs and clusters inside the index, as ``find`` does for its documents.
 
         Args:
-            link: how pairs become clusters: ``star`` or ``connected``.
-            with_text, sort, top: what the tables list, as for ``find``.
-            memory: limit of the resident memory of the process; half of what is free when None.
-            threads: how many; as the index was opened when None.
-            observer: told about progress.
+            link: the rule that forms clusters from pairs: ``star`` or ``connected``.
+            with_text, sort, top: the contents of the tables, as in ``find``.
+            memory: limit of the resident memory of the process; half of the free memory when None.
+            threads: their number; that with which the index was opened when None.
+            observer: receives the progress.
             progress: show a bar, as ``find`` does.
         """
         params.check_choice(link, params.LINK_RULES, "link")
@@ -509,11 +510,11 @@ class Index:
         return find_pairs(self._core, self, listing, link=link, options=options, observer=observer or Silent())
 
     def pairs(self, **options: Any) -> Any:
-        """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
+        """Return all near-duplicate pairs as an Arrow table id_a, id_b, similarity; options as in ``find``."""
         return self.find(**options).pairs
 
     def clusters(self, **options: Any) -> Any:
-        """Arrow table id, cluster, keeper, similarity of all documents in clusters; options as of ``find``."""
+        """Return all documents in clusters as a table id, cluster, keeper, similarity; options as in ``find``."""
         return self.find(**options).clusters
 
     # changing it
@@ -539,28 +540,28 @@ class Index:
     ) -> Added:
         """Add documents; they are durable when this returns.
 
-        Called in two ways: ``add(ids, texts)`` adds documents that are at hand, in one transaction; ``add(inputs)``
-        reads files, frames and so on, and adds them in one transaction for every some thousand documents.
+        There are two forms: ``add(ids, texts)`` adds documents from memory, in one transaction; ``add(inputs)``
+        reads files, frames and so on, and adds them in transactions of some thousand documents.
 
         Values in memory without ids, such as a list of texts, get hashes of their texts as ids. So the same text has
-        the same id, and is skipped if it is there already, unless ``on_duplicate`` is ``replace``.
+        the same id, and is skipped if the index has it already, unless ``on_duplicate`` is ``replace``.
 
         Args:
-            documents: with ``texts``, their ids, as many, or one id. Without, inputs as of ``find``: a path, a frame,
+            documents: with ``texts``, an id for each text, or one id. Otherwise inputs as in ``find``: a path, a frame,
                 a record or a list of them, pairs (id, text) and so on. A whole number outside 64 bits becomes text.
             texts: a text for each id, or one; None if ``documents`` are inputs.
-            columns: what is stored beside each text and comes back with hits: a dict of JSON values for each id, or
-                None; of one id, one dict. At most 16 KiB a document.
-            text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
-            column: names of the columns, or fields, of inputs that are stored beside each text, named as several of
+            columns: values to store with each text and to return with hits: a dict of JSON values for each id, or
+                None; for one id, one dict. At most 16 KiB a document.
+            text, id, glob, encoding, boilerplate, on_bad, input_format: the way to read inputs, as in ``find``.
+            column: names of the columns, or fields, of inputs to store with each text, written as several names of
                 ``text`` are.
-            on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``,
-                with its columns.
-            observer: told about progress.
+            on_duplicate: the treatment of a document whose id is in the index: ``error``, ``skip`` (keep the first) or
+                ``replace``, columns included.
+            observer: receives the progress.
             progress: show a bar, as ``find`` does.
 
         Raises:
-            InputError: a document cannot be used, or its id is there; nothing of its transaction is added.
+            InputError: a document cannot be used, or the index has its id; nothing of its transaction is added.
             OutputError: the disk is full.
         """
         given = locals()
@@ -590,14 +591,14 @@ class Index:
         return total + Added(columns=reader.columns, passed_over=reader.passed_over)
 
     def batch(self, *, on_duplicate: str = "error") -> IndexBatch:
-        """Add documents that come one at a time, and store some thousand of them together.
+        """Return a batch, which takes documents one at a time and stores some thousand of them together.
 
-        ``add`` makes every call durable before it returns, which on a disk takes milliseconds. Here ``add`` of the
-        batch returns at once, and the documents are durable when the ``with`` block ends, or after ``flush``; an
-        exception in the block drops those that still wait.
+        ``add`` of the index makes every call durable before it returns, which on a disk takes milliseconds. ``add`` of
+        the batch returns at once, and the documents are durable when the ``with`` block ends, or after ``flush``; an
+        exception in the block drops those that are still waiting.
 
         Args:
-            on_duplicate: as for ``add``; an error names the id, and none of the documents that waited is added.
+            on_duplicate: as in ``add``; an error names the id, and none of the waiting documents is added.
         """
         self._need_writing(on_duplicate)
         return IndexBatch(self._core.sketcher, partial(self._store, on_duplicate=on_duplicate, strict=True))
@@ -605,10 +606,11 @@ class Index:
     def add_each(
         self, ids: Iterable[int | str], texts: Iterable[Any], columns: Any = None, *, on_duplicate: str = "error"
     ) -> list[str]:
-        """Add documents as ``add`` of ids and texts, with a status for each in place of an error.
+        """Add documents as ``add(ids, texts)`` does, and return a status for each instead of raising an error.
 
         Returns:
-            ``added``, ``replaced``, ``skipped``, or ``duplicate``: its id is there and ``on_duplicate`` is ``error``.
+            ``added``, ``replaced``, ``skipped``, or ``duplicate``: the index has the id, and ``on_duplicate`` is
+            ``error``.
         """
         self._need_writing(on_duplicate)
         return self._store(self._core.sketcher.from_given(ids, texts, columns), on_duplicate, strict=False)
@@ -622,15 +624,15 @@ class Index:
         return status
 
     def remove(self, ids: Any = None, *, where: Where = None, missing: str = "error") -> int:
-        """Remove documents, in one transaction, and return how many.
+        """Remove documents in one transaction, and return their number.
 
         Args:
-            ids: one, or several; None with ``where``: all that match it.
-            where: only documents that have all these columns, as for ``query``. To others their ids are not there.
-            missing: what an id does that is not there: ``error``, or ``skip``.
+            ids: one, or several; None removes all documents that match ``where``.
+            where: only documents that have all these columns, as in ``query``; the ids of others count as missing.
+            missing: the treatment of an id that the index does not have: ``error`` or ``skip``.
 
         Raises:
-            InputError: an id is not there; nothing is removed.
+            InputError: the index does not have an id; nothing is removed.
         """
         params.check_choice(missing, params.ON_MISSING, "missing")
         self._need_writing()
@@ -642,17 +644,17 @@ class Index:
         return removed
 
     def remove_older_than(self, age: str | timedelta, *, dry_run: bool = False) -> RemovedByAge:
-        """Remove all documents that were added longer ago than an age, in one transaction.
+        """Remove all documents older than an age, in one transaction.
 
-        The time of a document is that of its addition to this index, to the second; a replaced document has that of
-        its new text. Documents that a neardup before 0.2 added have none: they are counted, and stay.
+        The age counts from the addition to this index, to the second; for a replaced document, from that of its new
+        text. Documents that a neardup before 0.2 added have no time: they are counted and kept.
 
         Args:
             age: a number and ``s``, ``min``, ``h``, ``d`` or ``w`` (``30d``), or a timedelta; above 0.
-            dry_run: change nothing, and say how many would go.
+            dry_run: change nothing, and count the documents that would be removed.
 
         Raises:
-            InputError: the age is none.
+            InputError: the age is not valid.
 
         >>> index = Index.create()
         >>> index.add("a", "a text that was added just now").added
@@ -679,22 +681,22 @@ class Index:
     def add_if_new(
         self, ids: Any, texts: Any, columns: Any = None, *, threshold: float | None = None, on_duplicate: str = "error"
     ) -> Any:
-        """Add each document unless one that is there is like it: the check and the addition are one step.
+        """Add each document unless the index has a similar one: the check and the addition are one step.
 
-        Each document is checked and added in one step, in order, so those of one call are compared with each other too.
-        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. A match
-        in the index is that of ``seen``. Empty documents are always new.
+        Documents are checked and added in order, so those of one call are compared with each other too. A call is one
+        transaction for every 1,024 documents, and a document that replaces another has its own. The match is chosen as
+        ``seen`` does. Empty documents are always new.
 
         Args:
-            ids, texts, columns: of the documents, as many of each, or of one; ``columns`` as for ``add``.
-            threshold: similarity from which a document is not new; the index's when None, and no less than that.
-            on_duplicate: what a new document does whose id is there: ``error``, ``skip`` or ``replace``.
+            ids, texts, columns: one of each for every document, or those of one document; ``columns`` as in ``add``.
+            threshold: a document this similar is not new; at least the index's threshold, which is the default.
+            on_duplicate: the treatment of a new document whose id is in the index: ``error``, ``skip`` or ``replace``.
 
         Returns:
-            A list of one Admission for each document; for one id that is not in a list, the Admission itself.
+            A list with an Admission for each document; for one id that is not in a list, the Admission itself.
 
         Raises:
-            InputError: a document cannot be used, or its id is there; those before it may have been added.
+            InputError: a document cannot be used, or the index has its id; earlier ones may have been added.
         """
         self._need_writing(on_duplicate)
         least = self._threshold(threshold)
@@ -720,40 +722,40 @@ class Index:
     ) -> Streamed:
         """Pass on the lines of a stream whose documents are new, byte for byte and as they arrive.
 
-        A line is written to the output, and its document added to the index, when it is a near-duplicate of none in
-        the index and of none before it in the stream. What has come is worked on after 0.2 seconds at most, in
-        transactions of up to 1,000 documents, and a line is written when its document is on disk.
+        A line is written to the output, and its document added to the index, if neither the index nor an earlier line
+        of the stream has a near-duplicate. Lines are processed at most 0.2 seconds after they arrive, in transactions
+        of up to 1,000 documents, and a line is written when its document is on disk.
 
-        The call may end at any moment, also by an exception or with the process, and be made again with the same
-        stream or its rest. No line is written twice: a document that is in the index is a near-duplicate of itself.
-        What the first call had in the index and not yet written, of one transaction at most, the next one writes first
-        where the output is a file. So that is exactly once; what was on its way to a stream is lost.
+        The call may end at any moment, even by an exception or with the process, and be repeated with the same stream
+        or the rest of it. No line is written twice: a document that is in the index is a near-duplicate of itself. If
+        the output is a file, the next call first writes the lines that the earlier one had in the index and had not
+        written, at most those of one transaction. So each is written exactly once; lines on their way to a stream are
+        lost.
 
-        For records that are no lines there is ``add_if_new``.
+        For records that are not lines, use ``add_if_new``.
 
         Args:
-            inputs: JSON Lines or, as ``input_format`` says, a text a line: names of files, also compressed, ``-`` for
-                stdin, or what gives bytes (an open binary file, a generator); a thread of its own reads them.
-            output: a file, to the end of which lines are added, ``-`` for stdout, or an open binary stream. While a
-                step is worked on, a note is beside the file (``.neardup-pending``), from which the next call completes
-                it.
-            removed: a .jsonl or .csv file that a row is added to for each document that is not passed on: id, match,
-                similarity.
+            inputs: JSON Lines or, as ``input_format`` says, a text a line: names of files, which may be compressed,
+                ``-`` for stdin, an open binary file or an iterable of bytes; a separate thread reads them.
+            output: a file to append to, ``-`` for stdout, or an open binary stream. During a step there is a note
+                next to the file (``.neardup-pending``), from which the next call completes it.
+            removed: a .jsonl or .csv file to which a row is appended for each document that is not passed on: id,
+                match, similarity.
             threshold, on_duplicate: see ``add_if_new``.
-            text, id, column: fields of the text, of the id, and of what is stored beside the text. Documents without an
-                id get a hash of their text as theirs.
-            on_bad: what a record does that cannot be used: ``fail``, or ``skip``.
-            input_format: ``jsonl`` or ``lines``. When None, as the name of a file tells; without a name ``jsonl``, or
-                ``lines`` where the index holds sets.
+            text, id, column: the fields with the text, the id, and the values to store with the text. A document
+                without an id gets a hash of its text.
+            on_bad: the treatment of a record that cannot be used: ``fail`` or ``skip``.
+            input_format: ``jsonl`` or ``lines``. None: as the name of a file says; without a name ``jsonl``, or
+                ``lines`` if the index holds sets.
 
         Returns:
-            Counts of what became of the documents.
+            Counts of the documents by outcome.
 
         Raises:
-            InputError: an argument, a file or a record cannot be used, or an id is there; what came before it stays.
-            OutputError: the output takes no more. The documents of the step are out of the index again where it is a
-                stream; where it is a file the next call completes it.
-            FormatError: the note beside the file is damaged, or of another index.
+            InputError: an argument, a file or a record cannot be used, or the index has an id; earlier lines are kept.
+            OutputError: the output cannot be written. If it is a stream, the documents of the step are removed from
+                the index; if it is a file, the next call completes the step.
+            FormatError: the note next to the file is damaged, or belongs to another index.
 
         >>> import io
         >>> index, output = Index.create(threshold=0.5, shingle="word:2"), io.BytesIO()
@@ -781,11 +783,11 @@ class Index:
             return stream.done
 
     def merge(self, other: Index | str | os.PathLike[str], *, on_duplicate: str = "error") -> Added:
-        """Add all documents of another index, which must have the same spec, and stays as it is.
+        """Add all documents of another index, which must have the same spec and is not changed.
 
         Raises:
-            SpecMismatch: it has another; the message says what differs.
-            InputError: an id is in both, and that was to be an error; documents before it may have been added.
+            SpecMismatch: its spec is another; the message names the differences.
+            InputError: an id is in both, and ``on_duplicate`` is ``error``; earlier documents may have been added.
         """
         self._need_writing(on_duplicate)
         if not isinstance(other, Index):
@@ -805,7 +807,7 @@ class Index:
     # keeping it
 
     def compact(self) -> None:
-        """Merge all postings into one segment, without those of removed documents, and give free room back."""
+        """Merge all postings into one segment, drop those of removed documents, and release free space."""
         self._need_writing()
         self._upkeep.compact()
 
@@ -818,25 +820,25 @@ class Index:
         observer: Observer | None = None,
         progress: bool = False,
     ) -> IndexInfo:
-        """Copy the index to a new folder, as of one moment; all others go on meanwhile, also one that writes.
+        """Copy the index, as it is at one moment, to a new folder, while others read and write it.
 
-        The copy is an index of its own: open it, or move it where the index was. It holds exactly what one change left,
-        gets its name when it is whole and on the disk, and is read in full once while it is made. An index in memory
-        can be kept so; it waits meanwhile.
+        The copy is a separate index: open it, or move it to the place of the original. It holds exactly the state after
+        one change, gets its name once it is complete and on disk, and is checked in full on the way. An index in memory
+        can be saved in this way; its other callers wait.
 
         Args:
-            path: a folder that is not there yet.
-            replace: or an index, which is replaced when the copy is whole.
-            observer: told about progress.
+            path: a folder that does not exist yet.
+            replace: allow an existing index there, which is replaced when the copy is complete.
+            observer: receives the progress.
             progress: show a bar, as ``find`` does.
 
         Returns:
-            What the copy is and holds.
+            The info of the copy.
 
         Raises:
             InputError: the path is the index itself, or inside it.
-            OutputError: the folder is there already, is no index, or cannot be written.
-            IndexLocked: the index that was to be replaced is being written to.
+            OutputError: the folder exists already, is not an index, or cannot be written.
+            IndexLocked: the index to be replaced is open for writing.
             FormatError: a document is damaged; nothing is written.
         """
         self._core.database.need_open()
@@ -849,7 +851,7 @@ class Index:
         return dataclasses.replace(info, path=str(path), bytes=sizes, total_bytes=sum(sizes.values()))
 
     def verify(self, *, repair: bool = True) -> Verified:
-        """Read and check everything; damaged segments are made again unless ``repair`` is False."""
+        """Read and check everything; rebuild damaged segments unless ``repair`` is False."""
         self._core.database.need_open()
         return verify(self._core, repair=repair)
 
