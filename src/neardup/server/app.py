@@ -42,8 +42,8 @@ _GONE = 499
 _LARGE = 1 << 16
 """Bytes of JSON that are read in a thread: on the event loop they would take a millisecond that others wait."""
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
-FEW_REQUESTS = 16
-"""With so many requests or fewer, the event loop answers short queries itself, each within a millisecond."""
+FEW_REQUESTS = 64
+"""With at most this many requests, the event loop answers short queries itself, each within a millisecond."""
 _MANY_QUERIES, _MANY_QUERY_BYTES = 32, 1 << 16
 _MANY_DOCUMENT_BYTES = 1 << 24
 
