@@ -1,7 +1,7 @@
-"""One run from its options to what was found: inputs opened, spec made, workdir kept, rows named again.
+"""One run, from its options to its results: opens the inputs, makes the spec, keeps the workdir, names the rows.
 
-``tasks`` gives what is here to Python as whole tables, ``cli`` writes it to files piece by piece. The work itself is in
-``engine``; reading and writing in ``inputs``.
+``tasks`` returns the results to Python as whole tables, ``cli`` writes them to files piece by piece. ``engine`` does
+the work; ``inputs`` reads and writes.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from neardup.engine.joins.overlap import Overlaps
 
 CONTAINED = strings(["a", "both", "b"])
-"""Which of a pair is part of the other: where the first set is smaller, as large, larger."""
+"""The contained one of a pair, if the first set is smaller, equally large or larger."""
 METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
-"""How pairs are found, where the measure says it."""
+"""The ways of finding pairs that follow from the measure."""
 NAMES_PART = 0.05
-"""The share of the memory for data that the ids of documents may take which are written together."""
+"""The share of the memory for data available to the ids of documents that are written together."""
 
 ALL = ListOptions()
 
@@ -64,9 +64,9 @@ ALL = ListOptions()
 def limit_records(
     reader: Reader, budget: Budget, threads: int, limits: Sequence[int] | None = None, *, setting: str | None = None
 ) -> None:
-    """Tell a reader what a record may have: by the budget, or by ``limits``, its bytes and those of the memory.
+    """Limit the bytes of a record in a reader, by the budget or by ``limits``: bytes of a record and of the memory.
 
-    ``setting``: what raises the memory, if it is not that of the command.
+    ``setting``: the setting that raises the memory, if it is not that of the command.
     """
     largest, memory = limits or (budget.record, budget.limit)
     together = budget.together(threads)
@@ -75,10 +75,10 @@ def limit_records(
 
 
 def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:
-    """The limits of ``limit_records`` that a run keeps in its workdir, where an interrupted one must go by its own.
+    """Return the limits for ``limit_records`` that a run keeps in its workdir, or None.
 
-    Where too large records are passed over, a resumed run goes by the limit that it began with: the blocks that it has
-    read, and the answer, depend on it.
+    If too large records are skipped, a resumed run uses the limits with which it began, because the blocks that it has
+    read, and the answer, depend on them.
     """
     if reader.options.on_bad != "skip":
         return None
@@ -88,10 +88,10 @@ def lasting_limits(reader: Reader, space: Space) -> Sequence[int] | None:
 
 
 def compare_stamps(stamps: Mapping[str, Stamps], known: Mapping[str, str]) -> dict[str, str]:
-    """Doubt the files whose stamps an interrupted run did not know; return the digests that a later run is to know.
+    """Doubt the files whose stamps differ from those of an interrupted run; return the digests for a later run.
 
-    ``known`` has the digest of each source as an interrupted run took it. Size and time of modification are in the
-    identity of a run; a file that was changed and given its old time differs in these stamps only.
+    ``known`` has the digest of each source as an interrupted run took it. Size and time of modification are part of the
+    identity of a run; a file that was changed and given its old time differs only in these stamps.
     """
     for name, mine in stamps.items():
         mine.are_doubted |= known.get(name, mine.digest) != mine.digest
@@ -99,9 +99,9 @@ def compare_stamps(stamps: Mapping[str, Stamps], known: Mapping[str, str]) -> di
 
 
 def work_path(options: RunOptions, reader: Reader, spill_to: Path | None = None) -> Path:
-    """The folder of a run's work on disk: the one that was named, else ``spill_to``, else a temporary one.
+    """Open the folder for a run's work on disk: the one in the options, else ``spill_to``, else a temporary one.
 
-    Raises InputError where it cannot be a folder of this machine, or an interrupted run cannot be gone on with.
+    Raises InputError if it cannot be a folder on this machine, or if an interrupted run cannot be resumed.
     """
     workdir = options.workdir
     if workdir is not None and (address := address_of(os.fspath(workdir))) is not None:
@@ -119,31 +119,31 @@ def work_path(options: RunOptions, reader: Reader, spill_to: Path | None = None)
 
 @dataclass(slots=True)
 class Run:
-    """A run that is set up. A context manager: the workdir goes when the block ends well, and stays when it fails."""
+    """A run, as a context manager: the workdir is removed when the block succeeds, and kept when it fails."""
 
     reader: Reader
     spec: Spec
     options: RunOptions = field(default_factory=RunOptions)
     spill_to: Path | None = None
-    """Where to go when memory gets short, if no workdir is named; None: a temporary folder."""
+    """The folder to use when memory runs short, if there is no workdir; None for a temporary folder."""
     task: dict[str, Any] = field(default_factory=dict)
-    """What else must be equal for an interrupted run to go on."""
+    """Further values that must be equal to resume an interrupted run."""
     choice: str | None = None
-    """Why the pairs are found as they are, where the plan decided."""
+    """The reason for the way of finding pairs, if the plan decided."""
     preset: Preset | None = None
-    """Where the setting is from, for the summary."""
+    """The origin of the settings, for the summary."""
     observer: Observer = field(default_factory=Silent)
     hints: tuple[Hint, ...] = field(init=False, default=())
-    """What does not fit the setting, known when the texts were read for a search."""
+    """The settings that do not suit the texts, known once the texts were read for a search."""
     template: Template | None = None
-    """What does not count in any document."""
+    """Text that counts in no document."""
     pairing: Callable[[Run], Pairing | None] | None = None
-    """Says, of a run that has read its documents, which of them may form pairs; None: any two."""
+    """Decides, once the documents are read, which of them may form pairs; None: any two."""
     keep_written: bool = False
-    """Whether the texts are to be shown: as they were written, then, and not as they are compared."""
+    """Whether the texts will be shown, and must be kept as written rather than as compared."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
-    """Of the files of each source, from before the first was read."""
+    """The stamps of the files of each source, taken before the first was read."""
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
 
@@ -183,26 +183,26 @@ class Run:
 
     @property
     def engine(self) -> str:
-        """Who does the work, one of ENGINES."""
+        """The engine that does the work, one of ENGINES."""
         return LOCAL
 
     @property
     def master(self) -> str | None:
-        """Of the cluster that does the work."""
+        """The address of the cluster that does the work."""
         return None
 
     @property
     def threads(self) -> int:
-        """Threads to work with."""
+        """The number of threads."""
         return self.options.workers
 
     @property
     def token(self) -> str:
-        """A name for the run that is the same when it is resumed."""
+        """A name for the run, which stays the same when it is resumed."""
         return token_of([self.space.identity, str(self.space.path)])
 
     def gather(self, spec: Spec) -> Gathered:
-        """The inputs, read and sketched as ``spec`` says, and their exact copies."""
+        """Read the inputs, sketch them as ``spec`` says, and find their exact copies."""
         with closing(self.reader.tasks(self.threads)) as tasks:
             return engine.gather(
                 tasks if self.template is None else self.template.tasks(tasks),
@@ -217,9 +217,9 @@ class Run:
             )
 
     def search(self, *, keep_keys: bool = False) -> SearchState:
-        """Verified pairs of representatives; InputError where two are too long for the memory limit.
+        """Find the verified pairs of representatives; InputError if two are too long for the memory limit.
 
-        ``keep_keys``: the buckets will be asked for once more.
+        ``keep_keys``: the buckets will be needed once more.
         """
         with self._refusing_too_large():
             gathered = self.gather(self.spec)
@@ -230,21 +230,21 @@ class Run:
             return engine.search(gathered, split_row=self._split_row(), keep_keys=keep_keys)
 
     def _tell_hints(self, found: Sequence[Hint]) -> None:
-        """Keep the hints on a collection, and tell those that are worth knowing before the work and not after it."""
+        """Keep the hints on a collection, and report those that are useful before the work."""
         hints = (*found, *layout_hints(self._kinds(), self.spec))
-        # whoever asks for copies by name has chosen what is the default
+        # with a preset the user has chosen the default on purpose
         self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
         for hint in self.hints:
             if hint.kind == SLOW:
                 self.observer.note(hint.text)
 
     def overlap(self, gathered: Gathered, is_protected: Mask) -> tuple[SearchState, Overlaps]:
-        """Documents that overlap with protected ones, by the rule of the spec; InputError as ``search``."""
+        """Find documents that overlap with protected ones, by the rule of the spec; InputError as in ``search``."""
         with self._refusing_too_large():
             return engine.overlap(gathered, Overlap.parse(self.spec.overlap), is_protected)
 
     def _kinds(self) -> set[str]:
-        """The suffixes of files that are one document each, where some are more than plain text."""
+        """Return the suffixes of files that hold one document each, if some are not plain text."""
         files = [file for part in self.reader.parts if isinstance(part, FilesSource) for file in part.files]
         return {suffix_of(file.path) for file in files} if any(file.is_document for file in files) else set()
 
@@ -262,41 +262,41 @@ class Run:
             ) from exc
 
     def _split_row(self) -> int | None:
-        """First row of the collection that the inputs are held against, if they are held against one."""
+        """The first row of the collection that the inputs are compared with, if there is one."""
         if self.reader.across is None:
             return None
         return self.provenance.places.first_row(self.reader.across)
 
     def find(self, rule: str) -> Finding:
-        """Pairs and clusters of all rows."""
+        """Search, and return the pairs and clusters of all rows."""
         return self.finding(self.search(), rule)
 
     def finding(self, search: SearchState, rule: str) -> Finding:
-        """Pairs and clusters of all rows from what ``search`` gave."""
+        """Return the pairs and clusters of all rows from the result of ``search``."""
         return Finding(self, engine.find(search, rule=rule), rule)
 
 
 def token_of(facts: Any) -> str:
-    """A name for a run by JSON values."""
+    """Return a name for a run, made of JSON values."""
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
 @dataclass(slots=True)
 class Finding:
-    """Pairs, clusters and crowds under their names, and the summary."""
+    """Pairs, clusters and crowds with the ids of documents, and the summary."""
 
     _run: Run
     _found: FoundRows
     _rule: str
     _pairs: int = 0
     _listed: list[tuple[I64, I64]] | None = None
-    """The documents of the pairs that were given last, by their numbers, where somebody wants to know."""
+    """The documents, by number, of the pairs that were returned last, if they are recorded."""
 
     def pairs(self, listing: ListOptions = ALL, *, text_rows: int | None = None) -> RowTable | pa.RecordBatchReader:
         """Return id_a, id_b, similarity as a stream, which need not fit into memory; read it before ``summary``.
 
         For containment, also contained: which one is part of the other, "a", "b" or, if the sets are equally large,
-        "both". With texts also text_a and text_b; with ``text_rows``, those of only so many first pairs.
+        "both". With texts also text_a and text_b; ``text_rows`` limits these to the first pairs.
         """
         ids, sizes = self._run.provenance.ids, self._found.sizes
         schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
@@ -342,12 +342,12 @@ class Finding:
         return table.with_texts(self._found.texts, ("text", "keeper_text"), with_text)
 
     def crowds(self) -> pa.Table:
-        """leader, documents of each crowd."""
+        """Return a table leader, documents: the first document and the size of each crowd."""
         leaders = self._run.provenance.ids.take(self._found.crowd_leaders)
         return pa.table({"leader": leaders, "documents": numbers(self._found.crowd_documents)})
 
     def result(self, listing: ListOptions = ALL) -> Result:
-        """All of it as tables in memory."""
+        """Return everything as tables in memory."""
         self._listed = []
         pairs, clusters = self.pairs(listing).read_all(), self.clusters(listing.with_text).read_all()
         listed, self._listed = [(np.empty(0, np.int64),) * 2, *self._listed], None
@@ -363,7 +363,7 @@ class Finding:
         return tuple(self._run.provenance.faults)
 
     def summary(self, pairs: int | None = None) -> Summary:
-        """What was read, found, promised and spent; ``pairs`` of documents, as many as were read when None."""
+        """Summarise inputs, results, promises and costs; ``pairs``: their number, that of the pairs read if None."""
         found = self._found
         return make_summary(
             self._run,
@@ -377,7 +377,7 @@ class Finding:
 
 
 def texts_again(run: Run, prints: Column, *tables: tuple[I32 | I64, I32 | I64]) -> list[PairTexts]:
-    """For each table of pairs of documents of a run, what brings their texts when the run is over."""
+    """Return, for each table of pairs of documents, an object that fetches their texts after the run."""
     provenance = run.provenance
     count = len(provenance.ids)
     is_named = np.zeros(count, dtype=np.bool_)
@@ -394,7 +394,7 @@ def texts_again(run: Run, prints: Column, *tables: tuple[I32 | I64, I32 | I64]) 
 def make_summary(
     run: Run, tally: RunTally, *, pairs: int, clusters: int, crowds: int, crowd_documents: int, link: str
 ) -> Summary:
-    """The summary of a run."""
+    """Make the summary of a run."""
     spec, provenance, space = run.spec, run.provenance, run.space
     duplicates, example = provenance.ids.count_duplicates(space.budget.share(0.2), space.workdir)
     seconds = time.perf_counter() - run.begin

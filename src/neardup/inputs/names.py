@@ -1,4 +1,4 @@
-"""What is remembered of a run's documents beside their texts: ids, where they came from, and what was wrong."""
+"""The records that a run keeps of its documents apart from texts: ids, places in the input, and faults."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault, M
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
-"""Kinds of ids: made as ``source:row``, whole numbers, strings."""
+"""Kinds of ids: generated as ``source:row``, whole numbers, strings."""
 _FIELDS = 7
 _START, _SIZE, _SOURCE, _FIRST, _BASE, _ID_KIND, _ID_BASE = range(_FIELDS)
-"""Fields of a batch: first document and their number; source; local row of the first; where the local rows
-begin among those that are kept, -1 where they follow each other; what ``Ids`` says of the ids."""
+"""Fields of a batch: first document and number of documents; source; local row of the first; the start of its local
+rows among the kept ones, -1 if they are consecutive; the fields that ``Ids`` gives."""
 _PIECE = 1 << 18
-"""Rows whose ids are held at a time: with few, all ids are passed over for each time that keepers are named."""
+"""The number of rows whose ids are held at a time; with a small one, naming keepers scans all ids more often."""
 _PIECE_BYTES = 32 << 20
 _DIGITS = 20
-"""Of a whole number, at most."""
+"""The largest number of bytes in a whole number."""
 DEFAULT_BUDGET = 256 << 20
 
 
 class Provenance:
-    """Told of every batch in order; goes to a workdir with the collection, and comes back from there."""
+    """Collects the names of every batch in order; saved in a workdir with the collection and restored from it."""
 
     def __init__(self) -> None:
         self.ids = Ids()
@@ -44,9 +44,9 @@ class Provenance:
         self.bad = 0
         self.blank = 0
         self.records: dict[str, int] = {}
-        """Documents and bad records of each source."""
+        """The numbers of documents and bad records of each source."""
         self.sizes: list[int] = []
-        """Documents of each batch that this process has read."""
+        """The number of documents in each batch that this process has read."""
 
     @property
     def nbytes(self) -> int:
@@ -63,23 +63,23 @@ class Provenance:
         self.faults.extend(new)
 
     def first_of(self, rows: I64) -> int:
-        """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""
+        """Return the copy whose id has the smallest hash, so that shuffling the input changes nothing."""
         names = self.ids.take(rows).to_pylist()
         digests = [hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8).digest() for name in names]
         return int(rows[min(range(len(digests)), key=lambda i: (digests[i], i))])
 
     def spill(self, workdir: Workdir) -> None:
-        """Go on in files."""
+        """Move the data to files and append there."""
         self.ids.spill(workdir)
 
     def state(self) -> dict[str, Any]:
-        """JSON values from which ``restore`` makes it again, with its files."""
+        """Return JSON values from which, with the files, ``restore`` recreates this object."""
         faults = [[fault.source, fault.row, fault.reason] for fault in self.faults]
         counts = {"bad": self.bad, "blank": self.blank, "records": self.records}
         return {"places": self.places.state(), "faults": faults, **counts}
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
-        """Become what an interrupted run's was."""
+        """Restore the state of an interrupted run."""
         self.ids.restore(workdir, state["places"])
         self.faults = [Fault(*fault) for fault in state["faults"]]
         self.bad, self.blank = state["bad"], state["blank"]
@@ -87,7 +87,7 @@ class Provenance:
 
 
 class Ids:
-    """Ids and places of documents in input order, appended batch by batch, held as lean as they come.
+    """Ids and places of documents in input order, appended batch by batch, in the most compact form.
 
     A batch without ids costs nothing but its place: such ids are made, as ``source:row``, when they are asked for.
     """
@@ -98,9 +98,9 @@ class Ids:
         self._strings: Texts = MemoryTexts()
         self._is_spilled = False
         self.longest = _DIGITS
-        """A bound on the bytes of an id."""
+        """The largest possible number of bytes in an id."""
         self.piece_bytes = _PIECE_BYTES
-        """The most bytes of ids in a piece of ``pieces``; naming its rows takes some six times as much."""
+        """The most bytes of ids in a piece of ``pieces``; naming its rows takes about six times as much."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -124,7 +124,7 @@ class Ids:
             self.longest = max(self.longest, int(np.diff(texts.offsets).max()))
 
     def spill(self, workdir: Workdir) -> None:
-        """Go on in files."""
+        """Move the data to files and append there."""
         self.places.spill(workdir)
         numbers_, strings_ = workdir.filed("id-numbers", self._numbers), workdir.texts("id-strings")
         for first in range(0, len(self._strings), _PIECE):
@@ -134,7 +134,7 @@ class Ids:
         self._numbers, self._strings, self._is_spilled = numbers_, strings_, True
 
     def restore(self, workdir: Workdir, places: dict[str, Any]) -> None:
-        """Become what an interrupted run's was, with ``places`` as their ``state`` gave it."""
+        """Restore the state of an interrupted run; ``places`` is what ``state`` of the places returned."""
         self.places.restore(workdir, places)
         self._numbers, self._strings = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
         self._is_spilled = True
@@ -144,12 +144,12 @@ class Ids:
 
     @property
     def type(self) -> Any:
-        """int64 when every source has whole-number ids, else large_string."""
+        """int64 if every source has whole-number ids, else large_string."""
         kinds = self.places.table[:, _ID_KIND]
         return pa.int64() if kinds.size and (kinds == _NUMBERS).all() else _TEXT
 
     def take(self, rows: I64) -> Any:
-        """The ids of documents, by their place in the input, as an Arrow array[m] of ``type``.
+        """Return the ids of documents at some places in the input, as an Arrow array[m] of ``type``.
 
         ``rows``: int64[m], 0-based, in any order, repeats allowed. The work grows with m and the number of sources, not
         with the documents.
@@ -198,7 +198,7 @@ class Ids:
         return batches
 
     def _kept(self, rows: I64) -> tuple[I64, I64]:
-        """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
+        """Return the kind of each row's id, and its position among the numbers or the strings."""
         table = self.places.table
         at = np.searchsorted(table[:, _START], rows, side="right") - 1
         return table[at, _ID_KIND], rows - table[at, _START] + table[at, _ID_BASE]
@@ -218,7 +218,7 @@ class Ids:
                 yield slice(first, end)
 
     def _lengths(self, rows: I64, names: I64) -> I64:
-        """Bytes of the id of each document, at most; those of made ones by the length of their source's name."""
+        """Return a bound on the bytes of each document's id; for generated ids from the length of the source's name."""
         kinds, inside = self._kept(rows)
         out = np.full(rows.size, _DIGITS, dtype=np.int64)
         if (made := kinds == _MADE).any():
@@ -244,7 +244,7 @@ class Ids:
         return names if is_rising else names.take(numbers(place))
 
     def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
-        """How many documents carry the id of an earlier one, and an id that comes back.
+        """Count the documents that have the id of an earlier one, and return one such id.
 
         Ids made as ``source:row`` do not: a source is read once. The comparison may take ``budget`` bytes of memory.
         """
@@ -268,7 +268,7 @@ class Ids:
         return repeated_among(self.take(np.concatenate(again)))
 
     def _hashed(self) -> Iterator[tuple[U64, I64]]:
-        """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
+        """Yield (uint64 hashes, rows) of the ids in the batches; equal ids have equal hashes."""
         for start, size, kind, base in self.places.table[:, [_START, _SIZE, _ID_KIND, _ID_BASE]].tolist():
             for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
@@ -288,12 +288,12 @@ class Places:
 
     def __init__(self) -> None:
         self.sources: list[str] = []
-        """Names of the sources that gave documents, in the order of their first."""
+        """The names of the sources with documents, in the order of their first documents."""
         self._known: dict[str, int] = {}
         self._batches: list[tuple[int, ...]] = []
         self._table = np.empty((0, _FIELDS), dtype=np.int64)
         self.rows: Column = MemoryColumn(np.int64)
-        """The local rows of batches whose rows do not follow each other."""
+        """The local rows of batches whose rows are not consecutive."""
         self._stored: Column | None = None
         self._size = 0
 
@@ -322,7 +322,7 @@ class Places:
             self._stored.append(np.array(self._batches[-1:], dtype=np.int64))
 
     def spill(self, workdir: Workdir) -> None:
-        """Go on in files."""
+        """Move the data to files and append there."""
         self.rows = workdir.filed("place-rows", self.rows)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
         if self._batches:
@@ -332,7 +332,7 @@ class Places:
         return {"sources": self.sources}
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
-        """Become what an interrupted run's was."""
+        """Restore the state of an interrupted run."""
         self.__init__()  # type: ignore[misc]
         self.sources = list(state["sources"])
         self._known = {name: number for number, name in enumerate(self.sources)}
@@ -342,7 +342,7 @@ class Places:
         self._size = sum(entry[_SIZE] for entry in self._batches)
 
     def locate(self, rows: I64) -> tuple[I64, I64]:
-        """Number of the source and local row of each of ``rows``, int64[m] both."""
+        """Return the number of the source and the local row of each of ``rows``, both int64[m]."""
         table = self.table
         at = np.searchsorted(table[:, _START], rows, side="right") - 1
         inside = rows - table[at, _START]
@@ -354,7 +354,7 @@ class Places:
         return table[at, _SOURCE], local
 
     def span(self, source: int) -> tuple[int, int]:
-        """First row of a source and the row behind its last; sources are read one after the other."""
+        """Return the first row of a source and the row after its last; sources are read one after another."""
         table = self.table
         mine = np.flatnonzero(table[:, _SOURCE] == source)
         if not mine.size:
@@ -363,20 +363,20 @@ class Places:
         return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
 
     def span_of(self, source: str) -> tuple[int, int]:
-        """Return the same of a source by its name; nothing if it gave no document."""
+        """Return the span of a source by its name; an empty one if it has no documents."""
         return self.span(self.sources.index(source)) if source in self.sources else (0, 0)
 
     def first_row(self, sources: Sequence[str]) -> int:
-        """The first row of some sources, by their names; where they gave no document, the rows of all others."""
+        """Return the first row of the named sources or, if they have no documents, the number of all rows."""
         spans = map(self.span_of, sources)
         return min((first for first, end in spans if end > first), default=len(self))
 
     def local_rows(self, source: int) -> I64:
-        """The local rows of all documents of a source, rising."""
+        """Return the local rows of all documents of a source, ascending."""
         return self.locate(np.arange(*self.span(source)))[1]
 
     def documents(self) -> I64:
-        """int64[sources]: documents that each source gave."""
+        """int64[sources]: the number of documents of each source."""
         table = self.table
         counts = np.zeros(len(self.sources), dtype=np.int64)
         np.add.at(counts, table[:, _SOURCE], table[:, _SIZE])
@@ -384,14 +384,14 @@ class Places:
 
     @property
     def table(self) -> I64:
-        """int64[batches, fields]: the batches that have documents, in order."""
+        """int64[batches, fields]: the batches with documents, in order."""
         if len(self._table) != len(self._batches):
             self._table = np.array(self._batches, dtype=np.int64).reshape(-1, _FIELDS)
         return self._table
 
 
 def repeated_among(ids: Any) -> tuple[int, str | None]:
-    """How many of some ids, in the order of their documents, came before, and the first that does."""
+    """Count the ids that occurred before, in the order of their documents, and return the first of them."""
     codes = as_numpy(ids.dictionary_encode().indices)
     firsts = np.unique(codes, return_index=True)[1]
     if firsts.size == codes.size:
@@ -401,12 +401,12 @@ def repeated_among(ids: Any) -> tuple[int, str | None]:
 
 
 def _head(source: str) -> str:
-    """Return what comes before the row in the ids that are made for a source."""
+    """Return the part before the row in the generated ids of a source."""
     return f"{shown_path(source)}:"
 
 
 def id_hashes(ids: Any) -> U64:
-    """uint64[n]: equal for equal ids, of an Arrow array of int64 or large_string."""
+    """Hash the ids in an Arrow array of int64 or large_string; uint64[n], equal for equal ids."""
     if pa.types.is_integer(ids.type):
         whole: I64 = as_numpy(ids)
         return whole.view(np.uint64)
@@ -420,7 +420,7 @@ def _hashes_of(texts: Documents) -> U64:
 
 
 def _among(values: U64, rising: U64) -> Mask:
-    """Which values are among others, of which there is one at least and each once."""
+    """Return a mask of the values that occur in ``rising``, which is sorted, distinct and not empty."""
     at = np.minimum(np.searchsorted(rising, values), rising.size - 1)
     found: Mask = rising[at] == values
     return found

@@ -1,4 +1,4 @@
-"""The one door for input: what the user gave becomes a ``Reader``.
+"""The one entry for input: the user's inputs become a ``Reader``.
 
 A path (file, folder, pattern, "-") is made into sources by ``resolve``; values in memory are told apart here. What
 reads a kind of input is imported when such an input is there.
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 ONCE = "the input gives its values once (an iterator, a reader, a query or a pipe)"
 _UNSTAMPED = ("limit", "column", "positions")
-"""Options that do not change what a run that can be resumed reads."""
+"""Options that do not change the documents that a resumable run reads."""
 _SURE = 2
-"""The first facts, size and time of modification: where one of them differs, a file was changed."""
+"""The first facts, size and time of modification: if one of them differs, a file was changed."""
 _MASK = (1 << 63) - 1
 _MISSING = -1
 
 
 class Reader:
-    """Sources in order, and their tasks one after the other."""
+    """The sources in order, and their tasks one after another."""
 
     def __init__(
         self,
@@ -64,22 +64,22 @@ class Reader:
         """The inputs as the user gave them."""
         self.options = settings
         self.value = value
-        """What was given, when it is no path."""
+        """The given value, if it is not a path."""
         self.written_parts = list(sources)
-        """The sources of which clean copies are wanted: not the ``further`` ones, which are only read."""
+        """The sources to write clean copies of: not the ``further`` ones, which are only read."""
         self.found_over = tuple(passed_over)
-        """What the folders and patterns hold and is not read, as far as is known before the files are read."""
+        """The parts of folders and patterns that will not be read, as far as known before the files are read."""
         self.told_over: dict[int, Sequence[PassedOver]] = {}
-        """What sources hold and is not read, by their places, where other processes have read them."""
+        """The parts of sources that were not read, by place, if other processes have read them."""
         self.across = [source.name for source in further] if is_across else None
-        """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
+        """The names of the ``further`` sources, if pairs are wanted only between these and the ones before them."""
         self.budget: Budget | None = None
-        """What a run may have of the memory, where the reader holds some of it."""
+        """The memory budget of the run, if the reader holds some of it."""
         self._stamps: dict[str, Stamps] | None = None
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
-        """What the folders, patterns and files hold and is not read; asked for when they were read."""
+        """The parts of folders, patterns and files that were not read; call it after reading."""
         found = list(self.found_over)
         for place, source in enumerate(self.parts):
             told = self.told_over.get(place)
@@ -88,17 +88,17 @@ class Reader:
 
     @property
     def total_bytes(self) -> int | None:
-        """Bytes of input as stored, or None when any source does not know."""
+        """The bytes of input as stored, or None if any source does not know."""
         known = [source.total_bytes for source in self.parts if source.total_bytes is not None]
         return sum(known) if len(known) == len(self.parts) else None
 
     @cached_property
     def base(self) -> str | None:
-        """The folder that was given, when it was the only input."""
+        """The given folder, if it was the only input."""
         return self.sources[0] if len(self.sources) == 1 and is_folder(self.sources[0]) else None
 
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
-        """This reader with further sources behind its own, of which no clean copies are wanted.
+        """Return this reader with further sources after its own, which get no clean copies.
 
         ``is_across``: pairs are wanted only between them and the sources of this reader.
         """
@@ -107,7 +107,7 @@ class Reader:
         return Reader(*given, passed_over=passed, further=more, is_across=is_across)
 
     def shared_with(self, other: Reader) -> list[tuple[Source, list[tuple[str, Source]]]]:
-        """Each source of another reader, with those of its files that this one reads too, and by which source."""
+        """Return each source of another reader, with its files that this reader also reads, and the source here."""
         mine = {real_place(path): source for source in self.parts for path in source.paths or []}
         found = []
         for source in other.parts:
@@ -117,30 +117,30 @@ class Reader:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How the sources are read, as JSON values."""
+        """The way in which the sources are read, as JSON values."""
         names = [each.name for each in fields(self.options) if each.name not in _UNSTAMPED]
         values = {name: getattr(self.options, name) for name in names}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
     def columns(self) -> tuple[ReadColumns, ...]:
-        """What was read of the sources that have columns; asked for when they were read."""
+        """The columns that were read from sources with columns; call it after reading."""
         found = (source.columns or (source.looked_at if source.paths is not None else None) for source in self.parts)
         return together_columns(each for each in found if each is not None)
 
     @property
     def is_lasting(self) -> bool:
-        """Whether a later process could read the same again: everything is in regular files."""
+        """Whether a later process could read the same inputs again: all are regular files."""
         return all(source.paths is not None for source in self.parts)
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether this process can read the same again."""
+        """Whether this process can read the same inputs again."""
         return all(source.is_rereadable for source in self.parts)
 
     @property
     def no_texts_later(self) -> str | None:
-        """Why texts cannot be brought again when the run is over; None: they can."""
+        """The reason why texts cannot be read again after the run; None if they can."""
         return None if self.is_rereadable else ONCE
 
     def left_out_of(self, source: str) -> int:
@@ -148,7 +148,7 @@ class Reader:
         return 0
 
     def identity(self) -> dict[str, str]:
-        """Name, size and time of last change of each file; of many files, a digest of theirs."""
+        """Return the name, size and time of last change of each file; for many files, a digest of these."""
         found: dict[str, str] = {}
         for source in self.parts:
             files = source.paths
@@ -163,14 +163,13 @@ class Reader:
         return found
 
     def stamps(self) -> dict[str, Stamps]:
-        """What the file system said of the files of each source that reads nothing else, by its name, at the first
-        call."""
+        """The stamps, taken at the first call, of the files of each source that reads only files, by its name."""
         if self._stamps is None:
             self._stamps = {part.name: Stamps(paths) for part in self.parts if (paths := part.paths) is not None}
         return self._stamps
 
     def reopened(self, facts: Sequence[dict[str, Any]]) -> list[Origin]:
-        """Where records can be read again, by the ``facts`` of each that an interrupted run took."""
+        """Return the places where records can be read again, from the ``facts`` that an interrupted run took."""
         by_name = {source.name: source for source in self.parts}
         found = [by_name[each["source"]].reopened(each) for each in facts]
         return [origin for origin in found if origin is not None]
@@ -200,7 +199,7 @@ class Reader:
         del held
 
     def check(self) -> None:
-        """Look at every input that can be read twice, so that a missing column is found before the first text is read.
+        """Inspect every input that can be read twice, so that a missing column is found before the first text is read.
 
         Raises InputError as ``tasks`` does.
         """
@@ -215,7 +214,7 @@ class Reader:
 
 
 class Stamps:
-    """Size, times, inode and device of each file. 40 bytes a file, and 2 microseconds each time it is asked for.
+    """Size, times, inode and device of each file: 40 bytes a file, and 2 microseconds for each look.
 
     Size and time of modification tell nearly every change. Who sets that time back after a change cannot set back the
     time of the last change of the inode (on Windows there is none), but that and the number of the inode also change
@@ -224,18 +223,18 @@ class Stamps:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
-        """Take the stamps of files; one that is missing is not looked at again."""
+        """Take the stamps of files; a missing file is not checked again."""
         self._paths = paths
         self._facts = _facts(paths)
         self.digest = hashlib.blake2b(self._facts.tobytes(), digest_size=8).hexdigest()
         self.are_doubted = False
-        """Whether an interrupted run took other stamps of these files, so that the contents of all may have changed."""
+        """Whether an interrupted run took different stamps of these files, so that any of them may have changed."""
 
     def look(self) -> tuple[str | None, list[int]]:
-        """Look at the files again.
+        """Take the stamps of the files again.
 
-        Return what has become of the first file whose size or time of modification differs, as the beginning of a
-        sentence, or None; and the places of all files of which any stamp differs, so that the contents may differ too.
+        Return the start of a sentence about the first file whose size or time of modification differs, or None; and the
+        places of all files with any different stamp, whose contents may differ too.
         """
         is_known = self._facts[:, :1] != _MISSING
         differ = (_facts(self._paths) != self._facts) & is_known
@@ -255,7 +254,7 @@ class Stamps:
 
 
 def _facts(paths: Sequence[str]) -> I64:
-    """int64[n, 5]: the facts of files; of an object its size, and a hash of its tag twice."""
+    """int64[n, 5]: the facts of files; for an object its size, and twice a hash of its tag."""
     facts = np.full((len(paths), 5), _MISSING, dtype=np.int64)
     for i, found in _remote_facts(paths):
         if found is not None:
@@ -273,7 +272,7 @@ def _facts(paths: Sequence[str]) -> I64:
 
 
 def _remote_facts(paths: Sequence[str]) -> list[tuple[int, Facts | None]]:
-    """The places of the addresses among some paths, each with the facts of what is there."""
+    """Return the places of the addresses among some paths, with the facts of each object or file."""
     places = [i for i, path in enumerate(paths) if is_remote(path)]
     if not places:
         return []
@@ -342,7 +341,7 @@ def open_inputs(
 
 
 def read_options(given: InputOptions, **more: Any) -> ReadOptions:
-    """Return how sources are read, with ``more`` fields that no user names."""
+    """Return the options for reading sources, with ``more`` fields that users cannot set."""
     return ReadOptions(
         text=given.text if given.text is None or isinstance(given.text, str) else tuple(given.text),
         id=given.id,
@@ -356,7 +355,7 @@ def read_options(given: InputOptions, **more: Any) -> ReadOptions:
 
 
 def _paths(inputs: Any) -> list[str] | None:
-    """The paths among the inputs, or None when they are no paths."""
+    """Return the inputs as paths, or None if they are not paths."""
     if isinstance(inputs, (str, os.PathLike)):
         return [_checked_path(inputs)]
     if isinstance(inputs, (list, tuple)) and any(isinstance(value, os.PathLike) for value in inputs):
