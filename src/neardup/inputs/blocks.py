@@ -1,7 +1,7 @@
-"""Bytes cut into blocks of whole UTF-8 lines, or read whole. What lines mean is the readers' business.
+"""Reads bytes as blocks of whole UTF-8 lines, or whole. The readers interpret the lines.
 
-A line that is longer than may be held is passed over, or handed on in pieces: some bytes of a compressed file can
-stand for as many lines, and as long ones, as they like.
+A line over the size limit is skipped, or passed on in pieces: a few bytes of a compressed file can expand to any number
+of lines of any length.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from neardup.inputs.stream import ByteStream, Feed, as_utf8
 from neardup.types import I64, SLACK, U8
 
 BLOCK_BYTES = 4 << 20
-"""Bytes of text in a block; more only where one line is longer."""
+"""The bytes of text in a block; a block is larger only if one line is longer."""
 NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
 _NOTHING: U8 = np.full(SLACK, NEWLINE, dtype=np.uint8)
 WHOLE, PART, LAST = 0, 1, 2
-"""What a buffer has: whole lines, a piece of one that is too long, the last piece of it."""
+"""The contents of a buffer: whole lines, a piece of a line that is too long, or its last piece."""
 SLAB_BYTES = 32 << 20
 HUGE_PAGE = 2 << 20
 
@@ -38,28 +38,28 @@ HUGE_PAGE = 2 << 20
 class LineBlock:
     """Whole lines of UTF-8 (not yet validated), writable and followed by SLACK readable bytes.
 
-    ``data[size - 1]`` is a newline; or the input ended without one, and then ``data[size]`` is a newline. So
-    a scan that stops at newlines never leaves the block.
+    ``data[size - 1]`` is a newline or, if the input ended without one, ``data[size]`` is. So a scan that stops at
+    newlines never leaves the block.
     """
 
     data: U8
     size: int
     lines: int
-    """Lines in the block, blank ones and an unfinished last one included."""
+    """The number of lines, including blank ones and an unfinished last one."""
     first_line: int
-    """1-based number of its first line in the file."""
+    """The 1-based number of the first line in the file."""
     consumed: int
-    """Bytes of the input as stored (compressed where compressed), read since the block before."""
+    """The bytes of the input as stored (compressed, if it is compressed) that were read since the previous block."""
     too_large: int = 0
-    """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
+    """The bytes of a line over the size limit, which is then the only line of the block, without data."""
     at: int = 0
-    """Where in the input, unpacked and as UTF-8, the block begins."""
+    """The offset of the block in the input, decompressed and as UTF-8."""
     part: int = WHOLE
-    """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
+    """PART or LAST: a piece of such a line, or the last one, if pieces were requested."""
     whole: U8 | None = None
-    """``data`` with bytes before it that nobody looks at, and that may be written."""
+    """``data`` with unused, writable bytes before it."""
     held: Held | None = None
-    """Of whoever looks at ``data``, which is written over when nobody has this; None: it never is."""
+    """Keep this while ``data`` is in use: the buffer is reused once this is deleted. None: it is never reused."""
 
 
 def read_all(
@@ -70,10 +70,10 @@ def read_all(
     many: bool = False,
     on_large: Callable[[], None] | None = None,
 ) -> bytes:
-    """The whole input as UTF-8 (not yet validated) without its byte order mark; TooLarge when it cannot be held.
+    """Read the whole input as UTF-8 (not yet validated) without its byte order mark; TooLarge if it exceeds the limit.
 
-    ``many``: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
-    ``on_large`` is called when it turns out to have more than ``limit.together`` bytes.
+    ``many``: the input holds many records and can only be read whole, so that ``limit.whole`` applies. ``on_large`` is
+    called once more than ``limit.together`` bytes were read.
     """
     most = limit.whole if many else limit.largest
     with _opened(source) as stream:
@@ -100,7 +100,7 @@ def read_all(
 
 
 def _too_large(stream: ByteStream, feed: Feed, size: int, limit: RecordLimit, most: int) -> TooLarge:
-    """What is wrong with a file that cannot be held. It is read on so that its size can be named, but not for ever."""
+    """Make the error for a file over the limit, after reading on, up to a bound, to state its size."""
     spare = memoryview(bytearray(1 << 20))
     got = len(spare)
     while got == len(spare) and size <= COUNT_TO:
@@ -124,17 +124,16 @@ def line_blocks(
     at: int = 0,
     first_line: int = 1,
 ) -> Iterator[LineBlock]:
-    """The input as blocks of whole lines, in order; nothing for an empty input.
+    """Yield the input as blocks of whole lines, in order; nothing for an empty input.
 
-    A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
-    at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
-    Buffers come from ``slabs``, and go back to them when no block has them any more. Before the lines are ``room``
-    bytes, for whoever has to put something there.
+    A block holds about ``block_bytes`` (more only for a longer line, for which it grows in linear time) and at most
+    ``max_lines`` lines. Lines end with a newline character only; a carriage return is kept. Buffers come from
+    ``slabs``, and are returned when no block uses them. ``room`` bytes before the lines are free for the caller.
 
-    A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
-    without data; or with ``pieces`` several, with its bytes. After ``count_to`` bytes of such a line the reading ends.
+    A line of more than ``limit.largest`` bytes, without its newline, is a separate block, ``too_large`` and without
+    data; with ``pieces`` it is several blocks with its bytes. Reading ends after ``count_to`` bytes of such a line.
 
-    ``source`` begins ``at`` some byte of the input, with the line of number ``first_line``.
+    ``source`` begins at byte ``at`` of the input, with line number ``first_line``.
     """
     most = max(limit.largest, SLACK)
     with _opened(source) as stream:
@@ -173,7 +172,7 @@ def line_blocks(
 
 
 class LineSource(Source):
-    """What the readers of lines share: one file, or standard input, whose blocks become tasks."""
+    """The common part of the readers of lines: one file, or standard input, whose blocks become tasks."""
 
     def blocks(self, **more: Any) -> Iterator[LineBlock]:
         """Yield the lines of the file; ``more`` has further arguments of ``line_blocks``.
@@ -208,7 +207,7 @@ class LineSource(Source):
 
     @property
     def is_plain_utf8(self) -> bool:
-        """Whether its lines are in the file of its name, as they are read."""
+        """Whether the file holds its lines exactly as they are read."""
         return self.is_plain and text_codec(self._options.encoding) == "utf-8"
 
     def too_large(self, block: LineBlock) -> Task:
@@ -229,7 +228,7 @@ def _opened(source: str | Path | ByteStream) -> ByteStream:
 
 
 def _split(block: LineBlock, max_lines: int) -> Iterator[LineBlock]:
-    """One block as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
+    """Split a block into blocks of at most ``max_lines`` lines; the first one counts the consumed bytes."""
     start, consumed = 0, block.consumed
     stops = line_ends(block.data, block.size)[max_lines - 1 : -1 : max_lines].tolist()
     for first, stop in zip(range(0, block.lines, max_lines), [*stops, block.size], strict=True):
@@ -239,20 +238,20 @@ def _split(block: LineBlock, max_lines: int) -> Iterator[LineBlock]:
 
 
 class Slabs:
-    """Hands out uninitialised byte buffers, cut from large allocations; safe to use from several threads.
+    """Provides uninitialised byte buffers, cut from large allocations; thread-safe.
 
-    A fresh buffer costs a page fault every 4 KB, which on a virtual machine is dearer than reading the page: a quarter
-    of a run's time. NumPy asks the system for huge pages in large arrays, so one slab serves many buffers with few
-    faults. A slab is freed when the last buffer cut from it is.
+    A fresh buffer costs a page fault every 4 KB, which on a virtual machine takes longer than reading the page: a
+    quarter of a run's time. NumPy asks the system for huge pages in large arrays, so one slab serves many buffers with
+    few faults. A slab is freed when the last buffer cut from it is.
     """
 
     def __init__(self) -> None:
         self._slab: U8 = np.empty(0, dtype=np.uint8)
         self._returned: dict[int, list[U8]] = {}
-        self._lock = threading.RLock()  # Python may find a lost ``Held`` while it is had
+        self._lock = threading.RLock()  # Python may collect a ``Held`` while this thread has the lock
 
     def take(self, size: int) -> U8:
-        """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
+        """Return an unused buffer of ``size`` bytes; large ones are allocated separately."""
         with self._lock:
             if returned := self._returned.get(size):
                 return returned.pop()
@@ -265,9 +264,9 @@ class Slabs:
         return taken
 
     def give_back(self, buffer: U8) -> None:
-        """Offer a buffer that nobody looks at any more to the next who takes one of its size.
+        """Offer a buffer that is no longer used to the next caller who takes one of its size.
 
-        A large one, made for one long line, is let go: it would be held until the end of the input.
+        A large one, made for one long line, is freed: it would otherwise be held until the end of the input.
         """
         if buffer.size <= SLAB_BYTES // 2:
             with self._lock:
@@ -278,12 +277,12 @@ _SHARED: WeakValueDictionary[int, Slabs] = WeakValueDictionary()
 
 
 def shared_slabs() -> Slabs:
-    """The slabs for small parts of files that a process reads one after the other, as long as somebody holds them."""
+    """Return the slabs for small parts of files that this process reads in turn, shared while they are in use."""
     return _SHARED.setdefault(os.getpid(), Slabs())
 
 
 class Held:
-    """A buffer that goes back to its slabs when nobody has this any more."""
+    """A buffer that is returned to its slabs when this object is deleted."""
 
     def __init__(self, buffer: U8, slabs: Slabs) -> None:
         self._buffer = buffer
@@ -294,7 +293,7 @@ class Held:
 
 
 class _Buffers:
-    """Takes buffers with room before what is read into them, from slabs that get them back, or from own ones."""
+    """Takes buffers with free room before the data, from slabs that get them back, or from its own."""
 
     def __init__(self, slabs: Slabs | None, room: int) -> None:
         self._slabs = slabs or Slabs()
@@ -307,18 +306,18 @@ class _Buffers:
         return self._last[self._room :]
 
     def around(self, data: U8) -> U8 | None:
-        """The buffer that was taken last, where ``data`` is all of it that is behind the room."""
+        """Return the buffer that was taken last, if ``data`` is all of it after the room, else None."""
         return self._last if self._last.size == self._room + data.size else None
 
     def held(self) -> Held | None:
-        """The buffer that was taken last, where it is to go back."""
+        """Return a holder of the buffer that was taken last, if it must be returned to its slabs, else None."""
         return Held(self._last, self._slabs) if self._goes_back else None
 
 
 def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int, at: int) -> Iterator[tuple[U8, int, int, int]]:
-    """Buffers of whole lines, how many bytes of each are meant, where in the input they lie, and what they are.
+    """Yield (buffer of whole lines, bytes used, offset in the input, kind of contents).
 
-    Of a line of more than ``most`` bytes its pieces. What ``feed`` gives begins ``at`` some byte of the input.
+    A line of more than ``most`` bytes comes in pieces. The data of ``feed`` begins at byte ``at`` of the input.
     """
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
     data = slabs.take(block_bytes + SLACK)
@@ -364,7 +363,7 @@ def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int, at: int) -> 
 
 
 def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: _Buffers, most: int) -> tuple[U8, int]:
-    """The unfinished line behind ``cut`` at the start of a buffer with room for more; a line of ``most`` bytes fits."""
+    """Move the unfinished line after ``cut`` to the start of a buffer with room for more, up to ``most`` bytes."""
     rest = size - cut
     room = max(block_bytes, min(2 * rest, most + 1))
     following = slabs.take(room + SLACK)
@@ -373,7 +372,7 @@ def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: _Buffers, mos
 
 
 def first_newline(data: U8, size: int) -> int:
-    """Position of the first newline in ``data[:size]``, -1 without one."""
+    """Return the position of the first newline in ``data[:size]``, or -1."""
     step = 1 << 14
     for start in range(0, size, step):
         found = np.flatnonzero(data[start : min(start + step, size)] == NEWLINE)
@@ -383,7 +382,7 @@ def first_newline(data: U8, size: int) -> int:
 
 
 def _last_newline(data: U8, start: int, stop: int) -> int:
-    """Position of the last newline in ``data[start:stop]``, -1 without one."""
+    """Return the position of the last newline in ``data[start:stop]``, or -1."""
     step = 1 << 14
     while stop > start:
         low = max(start, stop - step)
@@ -395,7 +394,7 @@ def _last_newline(data: U8, start: int, stop: int) -> int:
 
 
 def count_lines(data: U8, size: int) -> int:
-    """Lines in ``data[:size]``, an unfinished last one included."""
+    """Count the lines in ``data[:size]``, including an unfinished last one."""
     step = 1 << 17  # the comparison's result stays in the cache
     text = data[:size]
     count = sum(int(np.count_nonzero(text[i : i + step] == NEWLINE)) for i in range(0, size, step))
@@ -403,6 +402,6 @@ def count_lines(data: U8, size: int) -> int:
 
 
 def line_ends(data: U8, size: int) -> I64:
-    """int64[lines]: the place behind each line of ``data[:size]``."""
+    """Return the position after each line of ``data[:size]``; int64[lines]."""
     ends = np.flatnonzero(data[:size] == NEWLINE) + 1
     return ends if data[size - 1] == NEWLINE else np.append(ends, size)

@@ -1,8 +1,8 @@
-"""A clean collection: which documents go, why, and the inputs without them.
+"""A clean collection: the documents to remove, the reasons, and the inputs without them.
 
 ``choose`` decides by rows; here rows get their names, sources and columns, and ``rewrite`` writes the copies. Inputs
-are read twice, and what was decided on in the first reading must still be so in the second: stamps of the file system
-tell which files may have been changed, texts whether they were.
+are read twice, and the second reading must find what the first one decided on: stamps of the file system show which
+files may have been changed, texts whether they were.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from neardup.types import I64
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
-    """Search a collection and decide which documents go. The reader of ``run`` has the protected sources too."""
+    """Search a collection and choose the documents to remove. The reader of ``run`` includes the protected sources."""
     check_policy(run.reader, policy)
     if run.spec.measure != OVERLAP:
         search = run.search()
@@ -64,9 +64,9 @@ def clean(run: Run, policy: Policy) -> Cleaning:
 
 
 def _check_protected(origins: Origins, again: Again) -> None:
-    """Raise InputError where files are protected and hold no text.
+    """Raise InputError if the protected files hold no text.
 
-    A test set that was not fetched would otherwise look like one with which nothing has anything in common.
+    A test set that was not fetched would otherwise look like one that shares nothing with the inputs.
     """
     if origins.protected and origins.are_files and not again.has_text(origins.protected):
         names = ", ".join(sorted(origins.protected))
@@ -75,7 +75,7 @@ def _check_protected(origins: Origins, again: Again) -> None:
 
 @dataclass(slots=True)
 class Cleaning:
-    """Documents that go, under their names; writes the clean copies."""
+    """The documents to remove, with their ids; writes the clean copies."""
 
     run: Run
     policy: Policy
@@ -84,17 +84,17 @@ class Cleaning:
     origins: Origins
     again: Again
     short_protected: int = 0
-    """Protected documents that are shorter than an n-gram, where a rule of overlap decides."""
+    """The number of protected documents shorter than an n-gram, if a rule of overlap decides."""
     reading: SecondReading = field(init=False)
-    """Whether the inputs are still what was decided on."""
+    """Checks that the inputs are still those of the first reading."""
     passages: SharedPassages | None = field(init=False)
-    """What the removals say of passages; None for Jaccard similarity, and where the texts were not kept."""
+    """The passages in the removal table; None for Jaccard similarity, and if the texts were not kept."""
     written: list[str] = field(init=False, default_factory=list)
-    """Names of the copies, when they are written."""
+    """The names of the copies that were written."""
     repeated: PassageSummary | None = field(init=False, default=None)
-    """What repeats inside the documents that stay, where that was looked for; see ``passage_step``."""
+    """Repeated passages inside the documents that are kept, if these were searched; see ``passage_step``."""
     cuts: DecidedCuts | None = field(init=False, default=None)
-    """What is cut of them."""
+    """The parts to cut from these documents."""
 
     def __post_init__(self) -> None:
         collection = self.search.collection
@@ -104,19 +104,19 @@ class Cleaning:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the removal table."""
+        """The schema of the removal table."""
         id, text, whole = self.run.provenance.ids.type, pa.large_string(), pa.int64()
         kept = [("keeper", id), ("keeper_source", text), ("similarity", pa.float64()), ("cluster", whole)]
         more = [] if self.passages is None else self.passages.fields
         return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text), *more])
 
     def _rules(self, part: slice | I64) -> pa.Array:
-        """What decided, of some of the documents that go."""
+        """Return the rules that removed some of the documents."""
         names = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
         return names.take(numbers(self.chosen.rule[part].astype(np.int64)))
 
     def examples(self, count: int) -> pa.Table:
-        """id, keeper, similarity, rule, text, keeper_text of a few documents that go; see ``examples``."""
+        """Return id, keeper, similarity, rule, text, keeper_text of a few removed documents; see ``examples``."""
         texts = self.search.collection.written
         assert texts is not None, "the run was not told to keep its texts"
         picked = pick_examples(self.chosen, count)
@@ -154,21 +154,21 @@ class Cleaning:
         return RowTable(self.schema, ids, columns()).with_texts(texts, ("text", "keeper_text"), with_text)
 
     def removed_from(self, source: str) -> I64:
-        """int64: local rows of a source that go, rising."""
+        """Return the local rows of a source to remove, ascending; int64[n]."""
         return _rows_of(source, self.chosen.rows, self.run.provenance.places)[1]
 
     def _rows_to_compare(self, source: str, is_doubted: bool) -> I64:
-        """Return the rows of a source that go; if it is doubted, also those of documents kept for others.
+        """Return the rows of a source to remove; if the source is doubted, also those of keepers.
 
-        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
-        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
-        it is there.
+        If the text of a keeper has been lost, removing its copies would lose the last of them. Comparing it costs as
+        much as comparing a removed one; if its file still has all its stamps, the time of the last change among them,
+        the text is there.
         """
         asked = [self.chosen.rows, *([distinct(self.chosen.keeper)] if is_doubted else [])]
         return distinct(np.concatenate([rows[_rows_of(source, rows, self.run.provenance.places)[0]] for rows in asked]))
 
     def _annotations(self) -> Callable[[str], Annotation]:
-        """Gives cluster, keeper and similarity of the documents of a source that are in clusters."""
+        """Return a function that gives cluster, keeper and similarity of the clustered documents of a source."""
         rows, cluster, keeper, similarity = self.chosen.clustered()
 
         def annotation_of(source: str) -> Annotation:
@@ -178,10 +178,9 @@ class Cleaning:
         return annotation_of
 
     def write(self, output: str, files: AtomicFiles, *, annotate: bool = False) -> None:
-        """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
-        are not written.
+        """Write the inputs without the removed documents, or all of them annotated, except protected sources.
 
-        The copies get their names at the end of the block of ``files``, unless an input was changed till then.
+        The copies get their names at the end of the block of ``files``, unless an input has been changed by then.
         """
         run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
@@ -219,7 +218,7 @@ class Cleaning:
         self.written = self.again.write(parts, writer, job_of)
 
     def data(self, *, annotate: bool = False) -> Any:
-        """The value that was given, without the documents that go, or with the three columns."""
+        """Return the given value without the removed documents, or with the three columns."""
         from neardup.tasks.dedup import objects
 
         value, name = self.run.reader.value, self.run.reader.parts[0].name
@@ -234,7 +233,7 @@ class Cleaning:
         return objects.without_rows(value, gone - 1)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
-        """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
+        """Summarise the run; sources that lose more than the share ``alarm`` are named."""
         tally, chosen, passages = self.search.tally, self.chosen, self._passages()
         left_out = 0 if passages is None else passages["cut"]["left_out"]
         if isinstance(self.run.reader, CutReader):  # which has left them out before the search
@@ -285,6 +284,6 @@ class Cleaning:
 
 
 def _rows_of(source: str, rows: I64, places: Places) -> tuple[slice, I64]:
-    """Where in ``rows``, rising, those of a source lie, and their local rows."""
+    """Return the slice of ``rows``, which are sorted, that belongs to a source, and its local rows."""
     part = slice(*np.searchsorted(rows, places.span_of(source)).tolist())
     return part, places.locate(rows[part])[1]
