@@ -1,7 +1,7 @@
-"""What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
+"""The texts at the end of a run: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.shown``,
-and what would steer a terminal is escaped in ``voice``.
+This module turns figures into text and decides nothing. ``neardup.shown`` formats figures, and ``voice`` escapes
+terminal control characters.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from neardup.shown import by_cause, counted, duration, megabytes, percent, shown
 FAULTS_SHOWN = 20
 CROWDS_SHOWN = 5
 SOURCES_SHOWN = 10
-"""Sources that the summary of a clean-up tells of: those that lost most."""
+"""The number of sources in the summary of a clean-up: those that lost most."""
 ALARM = "ALARM"
-"""How the line of a source that lost too much begins."""
+"""The start of the line of a source that lost too much."""
 LABEL_WIDTH = 14
 EXAMPLE_WIDTH = 100
-"""Columns of a text where stderr is no terminal."""
+"""The columns for a text if stderr is not a terminal."""
 
 
 def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = None) -> dict[str, Any]:
-    """Return the summary with the time of writing as a stage; its total has it already.
+    """Return the summary with the time of writing as a stage; its total includes it already.
 
-    Where only the ``top`` most similar pairs are listed, it has also how many that are.
+    If only the ``top`` most similar pairs are listed, their number is added too.
     """
     stages = {**summary["seconds"], "write": round(summary["seconds"].get("write", 0.0) + seconds, 4)}
     listed = {} if top is None else {"listed": min(top, summary["pairs"])}
@@ -38,7 +38,7 @@ def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = N
 
 
 def closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the last line on stderr: what was found, where it was written, how long it took."""
+    """Return the last line on stderr: the findings, the files written, the time taken."""
     return closing(counted(summary["pairs"], "pair"), files, summary["total_seconds"])
 
 
@@ -94,7 +94,7 @@ def clean_lines(
 
 
 def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the last line of a clean-up on stderr: what went and what stays, where it is, how long it took."""
+    """Return the last line of a clean-up on stderr: documents removed and kept, files written, time taken."""
     would = " would be" if _is_spared(summary) else ""
     found = f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept"
     return closing(found, files, summary["total_seconds"])
@@ -125,7 +125,7 @@ def example_lines(examples: Sequence[Mapping[str, Any]], summary: Mapping[str, A
 
 
 def closing(found: str, files: Sequence[str], seconds: float) -> str:
-    """Return a last line: what was found, in how many seconds, and the files written."""
+    """Return a last line: the findings, the seconds, and the files written."""
     written = f"; {listed(files)} written" if files else ""
     return f"neardup: {found} in {duration(seconds)}{written}"
 
@@ -135,12 +135,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _is_spared(summary: Mapping[str, Any]) -> bool:
-    """Whether nothing was removed in truth."""
+    """Return whether nothing was actually removed."""
     return bool(summary["dry_run"] or summary["annotated"])
 
 
 def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Lines of a label and what belongs to it; a label that takes the whole width has a space behind it."""
+    """Return lines of labels and texts; a label of the full width is followed by a space."""
     padded = [(f"{label:<{LABEL_WIDTH}}", text) for label, text in rows]
     return [label + text if label.endswith(" ") else f"{label} {text}" for label, text in padded]
 
@@ -172,7 +172,7 @@ def _number(count: int) -> str:
 
 
 def _how_listed(summary: Mapping[str, Any]) -> str:
-    """What the table has of the pairs, where it has not all."""
+    """Describe the part of the pairs in the table, if it does not have all."""
     listed = summary.get("listed", summary["pairs"])
     return f"; listed are the {listed:,} most similar" if listed < summary["pairs"] else ""
 
@@ -198,7 +198,7 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _exchanged_rows(exchanged: Mapping[str, int]) -> list[tuple[str, str]]:
-    """What tasks of a cluster sent to each other."""
+    """Describe the data exchanged between the tasks of a cluster."""
     if not exchanged:
         return []
     stages = ", ".join(f"{name} {megabytes(size)}" for name, size in exchanged.items())
@@ -211,7 +211,7 @@ def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str
 
 
 def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What would be missed by whoever takes the copies for the whole folder."""
+    """Describe the files that are missing from the copies of a folder."""
     passed = [PassedOver(**each) for each in summary["passed_over"] if each["reason"] != "further sheet"]
     files = sum(each.count for each in passed if not each.is_folder)
     folders = sum(each.count for each in passed if each.is_folder)
@@ -231,7 +231,7 @@ def _measured(summary: Mapping[str, Any]) -> str:
 
 
 def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a clean-up has found."""
+    """Describe the findings of a clean-up."""
     rule = summary["spec"].get("overlap")
     if rule is None:
         return [("pairs", f"{_number(summary['pairs'])} of distinct texts of {_measured(summary)}")]
@@ -251,7 +251,7 @@ def _clusters(summary: Mapping[str, Any]) -> str:
 
 
 def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The sources that lost most, where there are several."""
+    """Return rows for the sources that lost most, if there are several sources."""
     losers = sorted((source for source in sources if source["removed"]), key=lambda source: -source["removed"])
     if len(sources) < 2 or not losers:
         return []
@@ -332,7 +332,7 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
 
 
 def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out") -> list[str]:
-    """The first of so many bad records, under a line that says what became of them."""
+    """Return the first bad records, under a line that states their number and outcome."""
     if not bad:
         return []
     listed = by_cause(faults)[:FAULTS_SHOWN]
@@ -344,7 +344,7 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
 def left_out(
     bad: int, blank: int, passed_over: Sequence[PassedOver], columns: Sequence[ReadColumns] = ()
 ) -> list[tuple[str, str]]:
-    """What was left out of inputs, and what was read of tables, for a person."""
+    """Return rows about the inputs that were left out and the columns that were read."""
     records = [counted(bad, "bad record")] * bool(bad) + [counted(blank, "blank line")] * bool(blank)
     rows = [("left out", ", ".join(records))] if records else []
     named = [("columns", words)] if (words := column_words(columns)) else []
@@ -358,13 +358,13 @@ def left_out_of(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def preset_rows(preset: Preset | Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """What a preset, itself or as ``Preset.as_dict`` has it, stood for."""
+    """Describe the options that a preset, given as itself or as ``Preset.as_dict``, stands for."""
     used = Preset(**preset) if isinstance(preset, Mapping) else preset
     return [] if used is None else [("settings", str(used))]
 
 
 def hint_rows(hints: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return what does not fit the settings, each with the command to try if there is one."""
+    """Return the hints on settings, each with the command to try if there is one."""
     rows = []
     for hint in hints:
         rows += [("hint", hint["text"]), *([("", f"try: {hint['command']}")] if "command" in hint else [])]
@@ -372,5 +372,5 @@ def hint_rows(hints: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
-    """Every field of a spec, where that is asked for."""
+    """Return every field of a spec, if ``verbose``."""
     return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []

@@ -46,18 +46,18 @@ _S32 = np.uint64(32)
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocuments:
-    """Documents that are ready to be looked up or stored."""
+    """Documents ready to be looked up or stored."""
 
     documents: Documents
     """As they were given."""
     normal: Documents
-    """Normalised."""
+    """The normalised documents."""
     keys: U32
-    """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
+    """uint32[bands + 1, n]: the upper halves of the band keys and, if there are ids, of the hashes of the ids."""
     prints: U64
     """uint64[n]: hashes of the normalised texts; 0 for queries."""
     ids: list[str]
-    """As text; empty ones for queries."""
+    """The ids as text; empty for queries."""
     kinds: I64
     """int64[n]: flags NUMBER, EMPTY, SHORT, and COLUMNS with the hash of the columns."""
     text_prints: U64
@@ -65,7 +65,7 @@ class PreparedDocuments:
     id_prints: U64
     """uint64[n]: hashes of the ids; 0 for queries."""
     columns: list[str | None] | None = None
-    """The columns of each as JSON; None if none has any."""
+    """The columns of each document as JSON; None if no document has any."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -94,7 +94,7 @@ class PreparedDocuments:
         return PreparedDocuments(documents, normal, keys, prints, ids, kinds, *hashes, columns)
 
     def counted(self, status: list[str]) -> Added:
-        """Counts of what became of them; ``status`` has a word for each."""
+        """Count the documents by outcome; ``status`` has a word for each."""
         kinds, added = self.kinds, status.count("added")
         if added < len(status):
             kinds = kinds[np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)]
@@ -117,7 +117,7 @@ class PreparedDocuments:
 
 
 class Sketcher:
-    """Turns documents into ``PreparedDocuments`` as a spec says; may be used in many threads at once."""
+    """Turns documents into ``PreparedDocuments`` as a spec says; thread-safe."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -131,7 +131,7 @@ class Sketcher:
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
 
     def prepare_query(self, documents: Documents) -> PreparedDocuments:
-        """Documents that are only looked up: they have no names, and none is stored."""
+        """Prepare documents for a lookup only: they have no ids and are not stored."""
         normal, keys, kinds = self._sketched(documents)
         none = np.zeros(kinds.size, dtype=np.uint64)
         return PreparedDocuments(documents, normal, keys, none, [""] * kinds.size, kinds, none, none)
@@ -139,7 +139,7 @@ class Sketcher:
     def prepare(
         self, documents: Documents, ids: Sequence[int | str], columns: Sequence[str | None] | None = None
     ) -> PreparedDocuments:
-        """Prepare documents that are to be stored; each id is a text or a number, ``columns`` are JSON."""
+        """Prepare documents for storing; each id is a text or a number, ``columns`` are JSON."""
         names = [name if isinstance(name, str) else str(name) for name in ids]
         id_prints = _prints(Documents.from_texts(names))
         normal, keys, kinds = self._sketched(documents)
@@ -192,7 +192,7 @@ class Sketcher:
         return normal, keys, kinds
 
     def sets(self, normal: Documents) -> PaddedSets:
-        """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
+        """Return the shingle sets of normalised documents, to compare and discard: their hash key is private."""
         return shingle_stage.build_padded(normal, self._private)
 
     def candidates(self, blob: bytes, table: I64) -> tuple[bytes, dict[int, int] | None]:
@@ -234,11 +234,11 @@ class Sketcher:
         return tuple(hasher.params), tuple(self._table.now), is_same, self.is_item
 
     def text(self, blob: bytes) -> str:
-        """A stored document as text; the items of a set with spaces between them."""
+        """Return a stored document as text; the items of a set are separated by spaces."""
         return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
 
     def blobs(self, texts: Any) -> list[bytes]:
-        """Return the bytes of texts, or sets where the index holds sets. Raises InputError, which names a bad one."""
+        """Return the bytes of texts, or of sets if the index holds sets. Raises InputError, which names a bad one."""
         values = enumerate(as_iterable(texts, "texts"))
         return [self.blob(value, f"text {position} (counted from 0)") for position, value in values]
 
@@ -259,7 +259,7 @@ class Sketcher:
 
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:
-    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable; else InputError."""
+    """Return the values of a list, a column of a frame, an Arrow array or any other iterable; else InputError."""
     if hasattr(values, "columns") and hasattr(values, "__getitem__"):  # a frame or a table, whose names it would give
         kind = type(values).__name__
         raise InputError(f"{what} is a whole {kind}. Give one column of it, such as frame['text'].")
@@ -271,7 +271,7 @@ def as_iterable(values: Any, what: str) -> Iterable[Any]:
 
 
 def id_text(value: Any) -> str:
-    """An id as text: 17 and "17" are one. InputError: it is neither a string nor a whole number."""
+    """Return an id as text, so that 17 and "17" are equal; InputError unless it is a string or a whole number."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
@@ -290,7 +290,7 @@ def id_texts(ids: Any) -> list[str]:
 
 
 def checked_id(value: Any) -> int | str:
-    """An id as the index gives it back; InputError: it is none."""
+    """Return an id in the form in which the index returns it; InputError if it cannot be an id."""
     name = id_text(value)
     return name if isinstance(value, str) or int(value) not in INT64 else int(value)
 
@@ -304,26 +304,26 @@ def checked_columns(id: int | str, columns: Any) -> str | None:
 
 
 def column_marks(columns: Sequence[str | None]) -> I64:
-    """int64[n]: the bits of the kind that tell of the columns of each document; 0 for one without columns."""
+    """Return the bits of the kind for the columns of each document, 0 for one without columns; int64[n]."""
     marks: I64 = (_prints(Documents.from_texts([text or "" for text in columns])) >> np.uint64(33)).astype(np.int64)
     has_columns = np.array([text is not None for text in columns], dtype=np.bool_)
     return np.where(has_columns, marks << 32 | COLUMNS, 0)
 
 
 def original_id(id: str, kind: int) -> int | str:
-    """An id as it was given."""
+    """Return an id as it was given."""
     return int(id) if kind & NUMBER else id
 
 
 def _prints(documents: Documents) -> U64:
-    """uint64[n]: a hash of each document's bytes, frozen with the format. Different documents may have one print."""
+    """Hash the bytes of each document, in a way fixed by the format; uint64[n]. Two documents may have one print."""
     out = np.empty(len(documents), dtype=np.uint64)
     stored.prints(documents.data, documents.offsets, out)
     return out
 
 
 def id_keys(ids: Sequence[str]) -> U32:
-    """uint32[1, n]: the keys under which ids are looked up."""
+    """Return the lookup keys of ids; uint32[1, n]."""
     return (_prints(Documents.from_texts(ids)) >> _S32).astype(np.uint32).reshape(1, -1)
 
 
@@ -335,7 +335,7 @@ def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64
 
 
 def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
-    """Whether the names of documents are what was stored."""
+    """Return whether the names of documents match their checksums."""
     prints = _prints(Documents.from_texts(ids))
     return bool(((checksums(prints, prints, numbers, kinds) ^ sums) >> 32 == 0).all())
 
@@ -343,20 +343,20 @@ def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> 
 def whole_documents(
     numbers: I64, ids: Sequence[str], kinds: I64, sums: I64, texts: Sequence[bytes]
 ) -> Documents | None:
-    """The texts as one block; None when a document is not what was stored."""
+    """Return the texts as one block, or None if a document does not match its checksum."""
     both = Documents.from_bytes([*texts, *(id.encode("utf-8") for id in ids)])
     prints, n = _prints(both), len(ids)
     return both.slice(0, n) if (checksums(prints[:n], prints[n:], numbers, kinds) == sums).all() else None
 
 
 def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) -> TailRow:
-    """The keys (uint32[bands + 1, n]) of a batch from document ``first`` on, as they are stored."""
+    """Return the row to store for the keys (uint32[bands + 1, n]) of a batch that starts at document ``first``."""
     blobs = keys.tobytes(), prints.tobytes(), np.flatnonzero(is_empty).astype(np.uint32).tobytes()
     return TailRow(first, keys.shape[1], *blobs, _tail_sum(first, *blobs))
 
 
 def is_tail_whole(row: TailRow) -> bool:
-    """Whether the keys of a batch are what was stored, for as many documents as its row counts."""
+    """Return whether the keys of a batch match their checksum and the number of documents in their row."""
     return len(row.prints) == 8 * row.documents and row.sum == _tail_sum(row.first, row.keys, row.prints, row.empty)
 
 
@@ -369,7 +369,7 @@ def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
 def of_batches(
     sketcher: Sketcher, reader: Reader, threads: int, *, hashed: bool = False
 ) -> Generator[tuple[Batch, PreparedDocuments]]:
-    """Yield batches of a reader with what is stored of them, in order; made in threads.
+    """Yield the batches of a reader with their prepared documents, in order; made in threads.
 
     With ``hashed``, documents without ids get those of ``ids_of``. InputError if columns were asked for and a source
     has none.
@@ -385,7 +385,7 @@ def of_batches(
 
 
 def check_columns_read(batch: Batch, reader: Reader) -> None:
-    """Raise InputError if columns were asked for and a source has texts, but no columns that can be stored."""
+    """Raise InputError if columns are requested and a source has texts but no columns to store."""
     if reader.options.column and batch.columns is None and len(batch.documents):
         raise InputError(
             f"{batch.source}: columns are read from JSON Lines, CSV, TSV, Parquet, Arrow and frames. Leave --column "
