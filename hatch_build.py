@@ -1,8 +1,8 @@
-"""Puts machine code of the kernels into the wheel, so that nobody waits for the compiler at first use.
+"""Puts the library of all kernels into the wheel, so that nobody who installs it needs a compiler.
 
-It is made in the environment of the build, for the Python that runs it, the newest numba and any processor of this
-architecture; a wheel that has it is for this Python and this platform. Where it cannot be made the wheel has none, is
-for every platform, and kernels are compiled when they are needed. ``NEARDUP_KERNELS=0`` asks for that.
+On Linux the wheel is for one platform and for every Python from 3.11 on. Elsewhere, and with ``NEARDUP_NATIVE=0``, it
+has no library and is for every platform: Numba then compiles the kernels when they are called. Where the library cannot
+be built on Linux, the build ends with the reason. docs/development/native.md says how it is built.
 
 Every wheel also has the scripts that make shells complete the command, made from the command line itself.
 """
@@ -10,6 +10,7 @@ Every wheel also has the scripts that make shells complete the command, made fro
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,46 +20,55 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+NUMBA = "numba==0.68.*"
+"""``neardup.native.compile`` uses what Numba does not document, so each release of it must be tried first."""
+BUILDS_LIBRARY = (
+    sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64") and os.environ.get("NEARDUP_NATIVE") != "0"
+)
+
 
 class Kernels(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
+    def dependencies(self) -> list[str]:
+        """Return what the build of this platform needs. ziglang has a C compiler and a linker in it."""
+        linker = [] if shutil.which("cc") else ["ziglang>=0.13"]
+        return ["click>=8.1", *([NUMBA, *linker] if BUILDS_LIBRARY else [])]
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; an editable install runs from the checkout, which keeps its machine code itself."""
+        """Build, but not for an editable install, which runs from the checkout."""
         if version == "editable":
             return
+        self._made = Path(mkdtemp(prefix="neardup-build-"))
         self._share(build_data)
-        if os.environ.get("NEARDUP_KERNELS") == "0":
+        if not BUILDS_LIBRARY:
             return
-        self._made = mkdtemp(prefix="neardup-kernels-")
         # an isolated build finds its libraries by sys.path only, which the interpreter by itself would not have
         places = [str(Path(self.root) / "src"), *filter(None, sys.path)]
         done = subprocess.run(
-            [sys.executable, "-m", "neardup.kernels.warm", self._made],
+            [sys.executable, "-m", "neardup.native.build", str(self._made)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
             capture_output=True,
             text=True,
         )
         if done.returncode != 0:
-            reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-            self.app.display_warning(f"no machine code in this wheel: {reason}")
-            return
-        build_data["force_include"][self._made] = "neardup/kernels/compiled"
+            raise SystemExit(f"the kernels of neardup cannot be compiled: {done.stderr.strip()}")
+        library = Path(done.stdout.strip())
+        build_data["force_include"][str(library)] = f"neardup/native/{library.name}"
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        build_data["tag"] = f"cp311-abi3-linux_{platform.machine()}"
 
     def _share(self, build_data: dict[str, Any]) -> None:
-        """What goes into ``share`` of an installation; it needs click and no library of the kernels."""
+        """Write what goes into ``share`` of an installation; that needs click and none of the kernels."""
         sys.path.insert(0, str(Path(self.root) / "src"))
         try:
             from neardup.cli import main
             from neardup.cli.completing import write_scripts
         finally:
             del sys.path[0]
-        self._shared = mkdtemp(prefix="neardup-share-")
-        write_scripts(main, Path(self._shared))
-        build_data["shared_data"][str(Path(self._shared) / "share")] = "share"
+        write_scripts(main, self._made)
+        build_data["shared_data"][str(self._made / "share")] = "share"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        for made in ("_made", "_shared"):
-            shutil.rmtree(getattr(self, made, ""), ignore_errors=True)
+        if version != "editable":
+            shutil.rmtree(self._made, ignore_errors=True)

@@ -1,8 +1,8 @@
 """Makes a release of a clean checkout: ``python .ci/release.py 0.2.0``. docs/development/releasing.md is about it.
 
-It writes the number and the date where they stand, builds the source archive and out of that a wheel for each Python at
-hand and one for all others, checks them, installs each wheel into a new environment and uses it there, commits, and
-tags. What fails leaves the checkout as it was. Nothing is pushed or uploaded.
+It writes the number and the date where they stand, builds the source archive and out of that a wheel for this platform
+and one for all others, checks them, installs the first into a new environment of each Python at hand and uses it there,
+commits, and tags. What fails leaves the checkout as it was. Nothing is pushed or uploaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Those that pyproject.toml and CI are for."""
 MANYLINUX = "manylinux_2_28_x86_64"
-"""What wheels of Linux may be used on, for the index of packages: their machine code needs no library of the system."""
+"""What a wheel of Linux may be used on, for the index of packages: its library needs the C library alone."""
 VERSION_FILE, CHANGELOG, CITATION = "src/neardup/_version.py", "CHANGELOG.md", "CITATION.cff"
 RECIPE = "recipe/recipe.yaml"
 GENERATED = ("docs/reference/api.md", "tests/golden/snapshots/public_names.txt")
@@ -123,26 +123,24 @@ def pythons(named: Sequence[str]) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: PYTHONS.index(item[0])))
 
 
-def build(dist: Path, interpreters: dict[str, str]) -> dict[str, Path]:
-    """Build the source archive, and all wheels out of it; returned is the wheel of each Python."""
+def build(dist: Path) -> tuple[Path, Path]:
+    """Build the source archive, and out of it the wheel of this platform, and the one that has no machine code."""
     run(sys.executable, "-m", "build", "--sdist", "--outdir", dist, ROOT)
     (source,) = dist.glob("*.tar.gz")
-    wheels = {}
-    for version, program in interpreters.items():
-        with tempfile.TemporaryDirectory() as place:
-            run(*_pip(Path(place), program), "wheel", "--no-deps", "--wheel-dir", place, source, cwd=Path(place))
-            (made,) = Path(place).glob("neardup-*.whl")
-            if made.name.endswith("-any.whl"):
-                raise ReleaseError(f"the wheel for Python {version} has no machine code. Build it by hand to see why.")
-            if made.name.endswith("-linux_x86_64.whl"):
-                run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", MANYLINUX, made)
-                (made,) = Path(place).glob("neardup-*.whl")
-            wheels[version] = Path(shutil.move(made, dist / made.name))
+    made = [_wheel(source, dist, NEARDUP_NATIVE=wanted) for wanted in ("1", "0")]
+    return made[0], made[1]
+
+
+def _wheel(source: Path, dist: Path, **environment: str) -> Path:
+    """Build a wheel out of the source archive, as ``pip`` does it for a user."""
     with tempfile.TemporaryDirectory() as place:
-        run(sys.executable, "-m", "tarfile", "--extract", source, place)
-        unpacked = Path(place, source.name.removesuffix(".tar.gz"))
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", dist, unpacked, NEARDUP_KERNELS="0")
-    return wheels
+        pip = _pip(Path(place), sys.executable)
+        run(*pip, "wheel", "--no-deps", "--wheel-dir", place, source, cwd=Path(place), **environment)
+        (made,) = Path(place).glob("neardup-*.whl")
+        if made.name.endswith("-linux_x86_64.whl"):
+            run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", MANYLINUX, made)
+            (made,) = Path(place).glob("neardup-*.whl")
+        return Path(shutil.move(made, dist / made.name))
 
 
 def _pip(folder: Path, program: str) -> list[str]:
@@ -166,7 +164,8 @@ def try_installed(wheel: Path, program: str, version: str) -> None:
     """Install a wheel with nothing else into a new environment, and do there what a new user does."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        run(*_pip(folder, program), "install", wheel, cwd=folder)
+        extra = "[compile]" if wheel.name.endswith("-any.whl") else ""
+        run(*_pip(folder, program), "install", f"neardup{extra} @ {wheel.as_uri()}", cwd=folder)
         neardup = _program(folder / "env", "neardup")
         told = run(neardup, "--version", cwd=folder).split()
         if told != ["neardup", version]:
@@ -211,10 +210,9 @@ def release(
         for name, path in written.items():
             path.write_text(changed[name], encoding="utf-8", newline="\n")
         say("building the source archive and the wheels: some minutes")
-        wheels = build(dist, interpreters)
+        native, plain = build(dist)
         check_built(dist)
-        (plain,) = dist.glob("*-none-any.whl")
-        for tag, wheel in [*wheels.items(), (next(iter(interpreters)), plain)]:
+        for tag, wheel in [*((tag, native) for tag in interpreters), (next(iter(interpreters)), plain)]:
             say(f"trying {wheel.name} on Python {tag}")
             try_installed(wheel, interpreters[tag], version)
         if commit:
@@ -251,7 +249,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("version", help="the number of the release, such as 0.2.0")
     parser.add_argument("--date", type=datetime.date.fromisoformat, help="its date; default: today in UTC")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="empty folder for the archives; default: dist")
-    parser.add_argument("--python", action="append", default=[], help="interpreter to build for; default: all at hand")
+    parser.add_argument("--python", action="append", default=[], help="interpreter to try it on; default: all at hand")
     parser.add_argument("--trial", action="store_true", help="do everything but the commit and the tag")
     given = parser.parse_args(words)
     date = given.date or datetime.datetime.now(datetime.UTC).date()

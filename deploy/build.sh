@@ -1,10 +1,9 @@
 #!/bin/sh
 # Install neardup with its service into a folder of its own: build.sh SOURCE TARGET
 #
-# The image is made by this, and so can a machine be that runs the service under systemd. All kernels are compiled here,
-# for every processor of this architecture: the service starts at once, also where it may write nothing.
+# The image is made by this, and so can a machine be that runs the service under systemd.
 #
-# PIP_OPTIONS, VENV_OPTIONS, WARM_OPTIONS: further words for pip, venv and `neardup warm`, for places without a network.
+# PIP_OPTIONS, VENV_OPTIONS: further words for pip and venv, for places without a network.
 set -eu
 
 source=$1
@@ -16,11 +15,10 @@ trap 'rm -rf "$wheels"' EXIT
 # shellcheck disable=SC2086  # the options are words
 {
     "${PYTHON:-python3}" -m venv ${VENV_OPTIONS:-} "$target"
-    NEARDUP_KERNELS=0 "$target/bin/python" -m pip wheel --no-cache-dir --no-deps ${PIP_OPTIONS:-} \
+    "$target/bin/python" -m pip wheel --no-cache-dir --no-deps ${PIP_OPTIONS:-} \
         --wheel-dir "$wheels" "$source"
     for wheel in "$wheels"/*.whl; do
         "$target/bin/python" -m pip install --no-cache-dir ${PIP_OPTIONS:-} "neardup[server] @ file://$wheel"
     done
-    "$target/bin/neardup" warm ${WARM_OPTIONS---portable}
 }
 install -m 755 "$here/start.sh" "$target/bin/neardup-start"

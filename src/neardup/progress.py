@@ -46,7 +46,6 @@ _LABELS = {
     "copy": "copying",
     "build": "building the index",
     "query": "querying",
-    "warm": "compiling kernels",
 }
 
 

@@ -13,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from neardup import logs
 from neardup.engine.observe import Observer, Silent
-from neardup.kernels.announce import told
 from neardup.progress import Both, Lines, is_logged, logging_too, observer
 from neardup.shown import shown
 
@@ -78,7 +77,6 @@ def watched(function: Callable[P, T]) -> Callable[P, T]:
         with ExitStack() as stack:
             if given.get("progress"):
                 bar = stack.enter_context(_python_observer())
-                stack.enter_context(told(bar.note))
                 own = bar if own is None else Both(bar, own)
                 given.update(progress=False, observer=own)
             if listens:

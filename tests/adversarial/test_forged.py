@@ -16,9 +16,9 @@ from tests.twins import hashing
 
 import neardup
 from neardup.engine.reading import copies
-from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, new_cursor
 from neardup.kernels.verify import _fill_table
+from neardup.native.declare import kernel
 from neardup.params import Shingle
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.shingle import Hasher

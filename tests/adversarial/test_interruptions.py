@@ -144,7 +144,7 @@ def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-MOMENTS = {"its own modules are loaded": "neardup.cli.running", "libraries": "numba.core", "the work": "advance"}
+MOMENTS = {"its own modules are loaded": "neardup.cli.running", "libraries": "pyarrow.lib", "the work": "advance"}
 """What is met on the way: an import, or the first sign of progress."""
 TELLS = """
 import sys

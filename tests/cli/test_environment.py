@@ -38,7 +38,7 @@ def test_no_two_options_share_a_variable() -> None:
     every = [name for words in COMMANDS for name in names(words)]
     assert len(set(every)) == len(every) > 400
     general = {f"NEARDUP_{name.upper()}" for name in EVERYWHERE}
-    assert not general & {*every, "NEARDUP_KERNELS", "NEARDUP_SHARED_DATA", "NEARDUP_TESTS_COLD", "NEARDUP_VERSION"}
+    assert not general & {*every, "NEARDUP_NATIVE", "NEARDUP_SHARED_DATA", "NEARDUP_TESTS_COLD", "NEARDUP_VERSION"}
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

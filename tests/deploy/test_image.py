@@ -51,8 +51,6 @@ def test_the_steps_of_the_image_make_a_service_that_writes_only_its_data(tmp_pat
         "PYTHONPATH": sysconfig.get_paths()["purelib"],
         "PIP_OPTIONS": "--quiet --no-index --no-deps --no-build-isolation --disable-pip-version-check",
         "PIP_IGNORE_INSTALLED": "1",  # pip sees the neardup of the tests by PYTHONPATH
-        "WARM_OPTIONS": "--quiet",
-        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", str(ROOT / "src" / "neardup" / "kernels" / "__pycache__")),
         "HOME": str(tmp_path / "home"),
     }
     stages = [at for at, (name, _) in enumerate(instructions()) if name == "FROM"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tarfile
@@ -28,7 +29,7 @@ def files(folder: Path, root: Path) -> dict[str, bytes]:
     return {
         name.as_posix(): path.read_bytes()
         for name, path in named.items()
-        if not any(part == "__pycache__" or part.startswith(".") for part in name.parts)
+        if not any(part == "__pycache__" or part.startswith(".") for part in name.parts) and name.suffix != ".so"
     }
 
 
@@ -37,7 +38,7 @@ def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile
     """The wheel of the tree under test, without machine code; nothing is fetched."""
     folder = tmp_path_factory.mktemp("wheel")
     with chdir(repository), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NEARDUP_KERNELS", "0")
+        patch.setenv("NEARDUP_NATIVE", "0")
         return zipfile.ZipFile(folder / build_wheel(str(folder)))
 
 
@@ -57,23 +58,28 @@ def test_the_wheel_has_the_scripts_of_the_shells(wheel: zipfile.ZipFile) -> None
     assert b"_NEARDUP_COMPLETE=bash_complete" in wheel.read(script)
 
 
-@pytest.mark.parametrize("code", [0, 1])
-def test_a_wheel_has_machine_code_and_is_of_its_platform_or_has_none_and_is_of_all(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+def test_a_wheel_has_the_library_and_is_of_its_platform_and_every_python(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def compiled(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
-        assert command[1:3] == ["-m", "neardup.kernels.warm"]
-        Path(command[3], "made").mkdir()
-        Path(command[3], "made", "kernel.bin").write_bytes(b"code")
-        return subprocess.CompletedProcess(command, code, "", "out of memory\n")
+    code = 0
 
-    monkeypatch.delenv("NEARDUP_KERNELS", raising=False)
-    monkeypatch.setattr(subprocess, "run", compiled)
+    def built(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        assert command[1:3] == ["-m", "neardup.native.build"]
+        made = Path(command[3], "_kernels.abi3.so")
+        made.write_bytes(b"code")
+        return subprocess.CompletedProcess(command, code, f"{made}\n", "there is no linker\n")
+
+    monkeypatch.delenv("NEARDUP_NATIVE", raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(subprocess, "run", built)
     with chdir(repository):
         name = build_wheel(str(tmp_path))
-    held = zipfile.ZipFile(tmp_path / name).namelist()
-    assert ("neardup/kernels/compiled/made/kernel.bin" in held) == (code == 0)
-    assert name.endswith("-py3-none-any.whl") == (code == 1)
+        assert name.endswith("-cp311-abi3-linux_x86_64.whl")
+        assert zipfile.ZipFile(tmp_path / name).read("neardup/native/_kernels.abi3.so") == b"code"
+        code = 1
+        with pytest.raises(SystemExit, match="cannot be compiled: there is no linker"):
+            build_wheel(str(tmp_path))
 
 
 def test_the_wheel_makes_the_command(wheel: zipfile.ZipFile) -> None:

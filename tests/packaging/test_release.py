@@ -76,12 +76,12 @@ def releasing(tool: ModuleType, checkout: Path, tmp_path: Path, monkeypatch: pyt
     """Make a release whose archives are empty files; returns what was said and done."""
     done: list[str] = []
 
-    def build(dist: Path, interpreters: dict[str, str]) -> dict[str, Path]:
-        names = [f"neardup-0.2.0-cp{version.replace('.', '')}-x.whl" for version in interpreters]
-        for name in (*names, "neardup-0.2.0.tar.gz", "neardup-0.2.0-py3-none-any.whl"):
-            (dist / name).write_bytes(b"")
+    def build(dist: Path) -> tuple[Path, Path]:
+        native, plain = dist / "neardup-0.2.0-cp311-abi3-x.whl", dist / "neardup-0.2.0-py3-none-any.whl"
+        for path in (native, plain, dist / "neardup-0.2.0.tar.gz"):
+            path.write_bytes(b"")
         done.append((checkout / tool.VERSION_FILE).read_text(encoding="utf-8").strip())
-        return dict(zip(interpreters, (dist / name for name in names), strict=True))
+        return native, plain
 
     def tried(wheel: Path, program: str, version: str) -> None:
         done.append(f"tried {wheel.name} of {version}")
@@ -105,7 +105,8 @@ def test_a_release_has_its_number_everywhere_and_is_committed_and_tagged(
     assert done[0] == "Python 3.11, 3.13; not tried: 3.12, 3.14"
     assert done[2:4] == ['__version__ = "0.2.0"', "checked"]
     tried = [each for each in done if each.startswith("tried ")]
-    assert tried == [f"tried neardup-0.2.0-{name}.whl of 0.2.0" for name in ("cp311-x", "cp313-x", "py3-none-any")]
+    native = "cp311-abi3-x"
+    assert tried == [f"tried neardup-0.2.0-{name}.whl of 0.2.0" for name in (native, native, "py3-none-any")]
     log = (checkout / tool.CHANGELOG).read_text(encoding="utf-8")
     assert log == LOG.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2030-01-02\n")
     cited = yaml.safe_load((checkout / tool.CITATION).read_text(encoding="utf-8"))
@@ -123,7 +124,7 @@ def test_a_trial_leaves_archives_and_nothing_else(releasing: Releasing, checkout
     assert git(checkout, "status", "--porcelain") == ""
     assert git(checkout, "log", "--format=%s").split() == ["first"]
     assert git(checkout, "tag") == ""
-    assert len(list((tmp_path / "dist").iterdir())) == 4
+    assert len(list((tmp_path / "dist").iterdir())) == 3
 
 
 @pytest.mark.parametrize("step", ["build", "check_built", "try_installed", "commit", "tag"])

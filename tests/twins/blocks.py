@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, SPARE, Cursor, fill, new_cursor, rewind
 from neardup.kernels.verify import overlap_needed
+from neardup.native.declare import kernel
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher
 from neardup.types import SLACK, Documents

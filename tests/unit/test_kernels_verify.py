@@ -10,8 +10,8 @@ from tests.twins import hashing
 from tests.twins import verify as twin
 from tests.twins.blocks import built, hasher_of, needed, packed
 
-from neardup.kernels._jit import kernel
 from neardup.kernels.verify import build_sets, check_pairs
+from neardup.native.declare import kernel
 from neardup.types import PaddedSets
 
 NUMBERS = np.arange(1000, dtype=np.uint64)

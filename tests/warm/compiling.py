@@ -1,7 +1,7 @@
-"""Kernels in tests: compiled once for all workers, and called by neardup only with the types they are declared for.
+"""Kernels in tests, where Numba compiles them: once for all workers, and only for the types that they are declared for.
 
 Without the first each worker of a first run compiles each kernel, about a minute of a processor for all of them.
-Without the second a user might wait for a compiler, since only what is declared is compiled ahead.
+Without the second what passes here would be a TypeError of the library.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ def watch_compiling() -> None:
     A kernel that calls another holds its lock meanwhile; as none calls itself by a detour, nobody waits for ever. Tests
     may call kernels with what they like.
     """
+    from neardup.native import declare
+
+    if not declare.BY_NUMBA:
+        return
     from numba.core.dispatcher import Dispatcher
 
-    from neardup.kernels import _jit
+    from neardup.native import jit
 
     plain = Dispatcher.compile
 
@@ -28,8 +32,9 @@ def watch_compiling() -> None:
     def compile(self: Any, signature: Any) -> Any:
         function = self.py_func
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        if self is _jit.KERNELS.get(name) and _caller().startswith("neardup."):
-            declared = _jit.types_of(name)
+        made, ways = declare.DECLARED.get(name, (None, []))
+        if self is made and _caller().startswith("neardup."):
+            declared = [jit.parsed(types) for types in ways]
             assert tuple(signature) in declared, f"{name} is called with {signature} and declared for {declared}"
         folder = self.stats.cache_path
         if folder is None or sys.platform == "win32":
@@ -44,8 +49,10 @@ def watch_compiling() -> None:
 
 
 def _caller() -> str:
-    """The module that calls a kernel."""
+    """Return the name of the module that calls a kernel; nothing where Numba compiles it into another one."""
     frame = sys._getframe(2)
+    if frame.f_code.co_name != "_compile_for_args":
+        return ""
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numba."):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", ""))

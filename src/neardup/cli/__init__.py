@@ -22,7 +22,6 @@ import click
 from neardup._version import __version__
 from neardup.cli.voice import Context, safe_usage, say, speaking
 from neardup.errors import FormatError, InputError, NeardupError, did_you_mean
-from neardup.kernels.announce import told
 from neardup.shown import fitted, shown
 
 try:
@@ -47,7 +46,6 @@ _COMMANDS = {
     "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
     "tune": ("neardup.cli.tune", "Find settings by asking which pairs are duplicates."),
-    "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""
 
@@ -143,7 +141,7 @@ class Commands(LazyGroup):
     def _invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
         try:
-            with _listening(), safe_usage(), told(lambda message: say(f"neardup: {message}")):
+            with _listening(), safe_usage():
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -18,7 +17,6 @@ from neardup.cli.config import NOT_TYPED, ConfiguredCommand
 from neardup.cli.options import INPUTS
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
-from neardup.kernels.announce import told
 from neardup.params import (
     AUTO,
     CONTAINMENT,
@@ -113,8 +111,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
                 made["ctx"] = ctx
             for path in (path for name in INPUTS for path in given.get(name) or ()):
                 check_there(str(path))  # before libraries are loaded, which takes longer than to say so
-            with told(_to_nobody) if given.get("quiet") else nullcontext():
-                function(**{name: value for name, value in given.items() if name not in fields}, **made)
+            function(**{name: value for name, value in given.items() if name not in fields}, **made)
 
         return call
 
@@ -134,9 +131,6 @@ def _without_slots(ctx: click.Context, given: dict[str, Any]) -> dict[str, Any]:
 def _is_against(given: Mapping[str, Any]) -> bool:
     """Whether two collections are joined; a report bands earlier documents with all others."""
     return bool(given.get("against")) and "purpose" not in given
-
-
-def _to_nobody(message: str) -> None: ...
 
 
 def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:

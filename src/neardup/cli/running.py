@@ -14,7 +14,6 @@ import click
 
 from neardup.cli import WORK, interrupted, stop_now
 from neardup.cli.options import STDOUT
-from neardup.kernels.announce import told
 from neardup.params import AUTO, LOCAL, ClusterOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def stoppable(ctx: click.Context, *, quiet: bool) -> Iterator[Stoppable]:
     """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
     from neardup.progress import observer
 
-    with observer(quiet=quiet) as shown, told(shown.note):
+    with observer(quiet=quiet) as shown:
         yield Stoppable(ctx, shown)
 
 

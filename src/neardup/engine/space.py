@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike
 
 from neardup.errors import InputError
-from neardup.kernels._jit import is_compiled
+from neardup.native.declare import is_ready
 from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
 from neardup.spool.partitions import Partitions
 
@@ -60,7 +60,7 @@ class Budget:
 
         Raises InputError where the limit leaves no room beside the program itself.
         """
-        floor = max(resident_memory(), PROGRAM) + (0 if is_compiled() else COMPILING)
+        floor = max(resident_memory(), PROGRAM) + (0 if is_ready() else COMPILING)
         if limit is None:
             limit = max(int(DEFAULT_SHARE * available_memory()), floor + 2 * LEAST_WORK)
         if limit < floor + LEAST_WORK:

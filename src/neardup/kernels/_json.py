@@ -11,8 +11,8 @@ import numpy as np
 from numpy import uint64
 
 from neardup.kernels._bits import bits_between, copy64, cttz64, load32, ones64
-from neardup.kernels._jit import inlined, part
 from neardup.kernels.utf8 import encode
+from neardup.native.declare import inlined, part
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = 0x22, 0x5C, 0x3A, 0x2C
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import load32, load64, windows64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import hash_bytes
+from neardup.native.declare import kernel, part
 
 GRAM = 8
 """Bytes of a gram."""

@@ -1,17 +1,21 @@
 """Answer a single text in two calls: find its candidates, and compare it with a few stored documents.
 
 For one text, the arrays between kernels cost more than the kernels, so each of these does the work of several. They
-take tuples of plain values, because numba inspects a NamedTuple in Python, which takes 2 µs.
+take tuples of plain values, because Numba inspects a NamedTuple in Python, which takes 2 µs.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels import banding, normal, postings, sketching, stored, verify
-from neardup.kernels._jit import kernel, maker, within
+from neardup.kernels.banding import all_keys
 from neardup.kernels.hashing import HashParams
-from neardup.kernels.normal import PAGES, SAME, UNSEEN, Characters
+from neardup.kernels.normal import PAGES, SAME, UNSEEN, Characters, look
+from neardup.kernels.postings import S32, lookup
+from neardup.kernels.sketching import sketch_block
+from neardup.kernels.stored import checksums, prints
+from neardup.kernels.verify import build_sets, check_pairs
+from neardup.native.declare import kernel, maker
 from neardup.types import PaddedSets
 
 FEW = 32
@@ -19,10 +23,6 @@ FEW = 32
 DAMAGED, MANY, NOT_NORMAL = -1, -2, -3
 """Results instead of a number of documents: a page or a document is damaged; there are more than FEW; a text may not be
 in its normal form."""
-
-_look, _sketch, _keys = within(normal.look), within(sketching.sketch_block), within(banding.all_keys)
-_lookup, _prints, _checksums = within(postings.lookup), within(stored.prints), within(stored.checksums)
-_build_sets, _check_pairs = within(verify.build_sets), within(verify.check_pairs)
 
 PARAMS = "Tuple((int64, int64, UniTuple(uint64, 4), uint8[::1]))"
 CHARACTERS = "Tuple((read(uint8[::1]), read(int32[::1]), read(int64[::1]), read(uint8[::1]), read(int64[::1])))"
@@ -34,7 +34,7 @@ def _are_normal(characters, data, offsets, items):
     ascii, pages, entries, pool, pairs = characters
     found = np.full(offsets.size - 1, UNSEEN, np.uint8)
     wanted = np.empty(PAGES, np.bool_)  # only written to
-    _look(Characters(ascii, pages, entries, pool, pairs), data, offsets, items, found, wanted)
+    look(Characters(ascii, pages, entries, pool, pairs), data, offsets, items, found, wanted)
     return (found == SAME).all()
 
 
@@ -52,11 +52,11 @@ def candidates(params, characters, is_normal, items, data, size, shape, runs, ou
     if not is_normal and not _are_normal(characters, data, offsets, items):
         return NOT_NORMAL
     values, tokens = np.empty((1, slots), np.uint32), np.empty(1, np.int64)
-    _sketch(HashParams(kind, k, key, letters), data, offsets, rounds, values, tokens)
+    sketch_block(HashParams(kind, k, key, letters), data, offsets, rounds, values, tokens)
     keys = np.empty((bands, 1), np.uint64)
-    _keys(values, width, keys)
-    leading = (keys >> postings.S32).astype(np.uint32)
-    _, numbers, shared, _, is_cut, damaged = _lookup(runs, leading, tokens != 0, 0, FEW)
+    all_keys(values, width, keys)
+    leading = (keys >> S32).astype(np.uint32)
+    _, numbers, shared, _, is_cut, damaged = lookup(runs, leading, tokens != 0, 0, FEW)
     if damaged >= 0:
         return DAMAGED
     if is_cut[0] or numbers.size > FEW:
@@ -75,18 +75,19 @@ def similarities(params, characters, is_normal, items, data, facts, threshold, o
     kind, k, key, letters = params
     n = out.size
     offsets = np.zeros(2 * n + 2, np.int64)
-    offsets[1:] = np.cumsum(facts[: 2 * n + 1])
-    of_each = facts[2 * n + 1 :].reshape(3, n)
-    prints, sums = np.empty(2 * n + 1, np.uint64), np.empty(n, np.int64)
-    _prints(data, offsets, prints)
-    _checksums(prints[1 : n + 1], prints[n + 1 :], of_each[0], of_each[1], sums)
-    if not (sums == of_each[2]).all():
+    for i in range(2 * n + 1):
+        offsets[i + 1] = offsets[i] + facts[i]
+    numbers, kinds, known = facts[2 * n + 1 : 3 * n + 1], facts[3 * n + 1 : 4 * n + 1], facts[4 * n + 1 :]
+    found, sums = np.empty(2 * n + 1, np.uint64), np.empty(n, np.int64)
+    prints(data, offsets, found)
+    checksums(found[1 : n + 1], found[n + 1 :], numbers, kinds, sums)
+    if not (sums == known).all():
         return DAMAGED
     texts = offsets[: n + 2]
     if not is_normal and not _are_normal(characters, data, texts[1:], items):
         return NOT_NORMAL
     hashes, sizes = np.empty(texts[n + 1], np.uint64), np.empty(n + 1, np.int64)
-    _build_sets(HashParams(kind, k, key, letters), data, texts, np.arange(n + 1), texts, sizes, hashes)
+    build_sets(HashParams(kind, k, key, letters), data, texts, np.arange(n + 1), texts, sizes, hashes)
     sets = PaddedSets(texts, sizes, hashes)
-    _check_pairs(np.zeros(n, np.int64), np.arange(1, n + 1), sets, sets, threshold, False, out)
+    check_pairs(np.zeros(n, np.int64), np.arange(1, n + 1), sets, sets, threshold, False, out)
     return n

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import store64, swapped64
-from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import M1, M3, S32, mix
+from neardup.native.declare import inlined, kernel, part
 
 PARTS = 512
 EMPTY = np.uint32(0xFFFFFFFF)

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.segments import _find_document
+from neardup.native.declare import kernel, part, record
 
 LOOK_BACK = 64
 """Pieces before a piece that may be the one before it in a chain."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import mix
+from neardup.native.declare import inlined, kernel, part
 
 S32 = np.uint64(32)
 PRIME = np.uint64((1 << 61) - 1)

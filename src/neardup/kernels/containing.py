@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.joining import run_end
 from neardup.kernels.rarest import LIST, SET_BLOCK, TABLE, find, is_marked, place
 from neardup.kernels.verify import PADDED_SETS, VACANT, first_at_least, intersection, least_held
+from neardup.native.declare import kernel, part, record
 
 LOOK = 1024
 """Shingles of a document that are held against the bitmap together."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import ones64
-from neardup.kernels._jit import kernel
+from neardup.native.declare import kernel
 
 ONE = np.uint64(1)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
 from neardup.kernels.groups import same_bytes
 from neardup.kernels.hashing import hash_bytes
+from neardup.native.declare import kernel
 
 FIRST, COUNT, DOCUMENTS, LAST = 0, 1, 2, 3
 """What is known of a distinct window: its first place; its places; the documents that hold it; the last of these."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part
+from neardup.native.declare import inlined, kernel, part
 
 LOW32 = np.uint64(0xFFFFFFFF)
 PRIME = np.uint64((1 << 61) - 1)

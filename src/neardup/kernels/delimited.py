@@ -24,7 +24,7 @@ import numpy as np
 from numpy import uint64
 
 from neardup.kernels._bits import cttz64, load64, store64
-from neardup.kernels._jit import kernel, part
+from neardup.native.declare import kernel, part
 
 # Columns of the record table.
 LINE = 0  # lines before the record in the buffer

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import peek64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import (
     BYTE,
     CHAR,
@@ -24,6 +23,7 @@ from neardup.kernels.hashing import (
     table_bits,
 )
 from neardup.kernels.stored import ALL
+from neardup.native.declare import kernel, part
 
 
 @kernel("int64[::1], int64[::1], int64[::1], boolean[::1]")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import load32, load64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import SEPARATOR
 from neardup.kernels.normal import CHARACTERS, composite, decoded
 from neardup.kernels.utf8 import broken_length, encode, sequence_length
+from neardup.native.declare import kernel, part
 
 # A point is a code point and what decides its place in a text. An entry is, in these tables, the point of a character
 # that stays itself, less its code; or else the size and index of its points in ``pool``, which holds them as uint32.

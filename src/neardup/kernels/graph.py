@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import cttz64, ones64
-from neardup.kernels._jit import kernel
+from neardup.native.declare import kernel
 from neardup.types import I32, I64
 
 

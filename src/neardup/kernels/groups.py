@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.anchors import BITS24, HEAD, LOW, MORE, PLACES
 from neardup.kernels.hashing import hash_bytes
+from neardup.native.declare import kernel, part, record
 
 FEW = 8
 """Members up to which classes are looked for one by one."""

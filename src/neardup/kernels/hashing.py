@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import bits_between, cttz64, load64, ones64, windows64
-from neardup.kernels._jit import inlined, kernel, maker, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
+from neardup.native.declare import inlined, kernel, maker, part, record
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048

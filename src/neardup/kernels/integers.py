@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy import uint64
 
 from neardup.kernels._bits import cttz64, store64
-from neardup.kernels._jit import kernel, part
+from neardup.native.declare import kernel, part
 
 LONGEST = 20
 """Bytes of the longest, with its sign."""

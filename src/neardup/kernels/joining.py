@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import peek32
-from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
 from neardup.kernels.rarest import SET_BLOCK
 from neardup.kernels.stored import mix
 from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
+from neardup.native.declare import also, kernel, part, record
 
 ONE = np.uint64(1)
 HALF = np.uint64(32)

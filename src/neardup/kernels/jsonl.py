@@ -16,8 +16,8 @@ from __future__ import annotations
 from numpy import uint64
 
 from neardup.kernels._bits import cttz64, load64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels._json import read_number, read_string, skip_space, skip_value
+from neardup.native.declare import kernel, part
 
 # Places in the state array of read_records, which carries it from one call to the next.
 AT = 0  # position of the next line

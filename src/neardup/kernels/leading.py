@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
 from neardup.kernels.joining import POSTINGS, PREFIXES, slot
 from neardup.kernels.rarest import SET_BLOCK
 from neardup.kernels.verify import intersection, overlap_needed
+from neardup.native.declare import kernel
 
 
 @kernel(SET_BLOCK, PREFIXES, SET_BLOCK, POSTINGS, "float64, boolean, boolean[::1], int64[::1]")

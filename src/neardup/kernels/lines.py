@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import peek64, store64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.integers import write_integer
+from neardup.native.declare import kernel, part
 
 _FIRST, _OFFSETS, _BEGIN, _END, _NUMBERS, _NUMBER = range(6)
 """Columns of a table of batches: the first row; if the ids are strings, the addresses of their int64 offsets (else 0)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import bits_between, cttz64, load32, load64, store64
-from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.hashing import BYTE0, LOW6, ONE, S8, S16, S24, S63, SEPARATOR
 from neardup.kernels.stored import ALL
 from neardup.kernels.utf8 import sequence_length
+from neardup.native.declare import inlined, kernel, part, record
 
 BEFORE = -2
 """For a letter: the quiet character before, which was not looked at."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
+from neardup.native.declare import kernel, part
 
 
 @kernel(HASH_PARAMS, "read(uint8[::1]), int64, int64, uint64[::1]")

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
-from neardup.kernels._jit import kernel, maker, part
 from neardup.kernels.stored import M1, mix
+from neardup.native.declare import kernel, maker, part
 from neardup.types import I32, I64, Mask
 
 PAGE = 4096

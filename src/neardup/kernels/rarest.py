@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.verify import PADDED_SETS, UNIQUE, VACANT, least_held
+from neardup.native.declare import inlined, kernel, part, record
 from neardup.types import I32, I64, U64, SetBlock
 
 ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)

@@ -6,35 +6,19 @@ A call from Python takes 5 microseconds for each beside the one that the system 
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config, types
 
-from neardup.kernels._bits import load64, store64
-from neardup.kernels._jit import kernel
+from neardup.kernels._bits import load64, pread, store64
+from neardup.native.declare import kernel
 
 NEAR = 4096
 """Bytes between two pieces that are cheaper to read than to jump over: a page."""
 STAGE = 1 << 17
 """Bytes read at a time where pieces are near to each other."""
-
-
-def _pread_in_python(fd: int, into: int, size: int, at: int) -> int:
-    """What the C library's ``pread`` does, for ``NUMBA_DISABLE_JIT=1``."""
-    found = os.pread(fd, int(size), int(at))
-    ctypes.memmove(int(into), found, len(found))
-    return len(found)
-
-
-_pread: Any = (
-    _pread_in_python
-    if config.DISABLE_JIT
-    else types.ExternalFunction("pread", types.int64(types.int32, types.uintp, types.uintp, types.int64))
-)
 
 
 def _with_pread(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +54,7 @@ def read_pieces(fd, begins, sizes, out, places):
         into = out_at + places[i] if touching else stage_at
         done = 0
         while done < end - begin:
-            got = _pread(fd, into + done, end - begin - done, begin + done)
+            got = pread(fd, into + done, end - begin - done, begin + done)
             if got <= 0:
                 return i
             done += got

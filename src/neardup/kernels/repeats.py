@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, maker, part
 from neardup.kernels.anchors import HEAD, MORE
 from neardup.kernels.groups import (
     ANCHORED,
@@ -30,6 +29,7 @@ from neardup.kernels.groups import (
     more_of,
     place_of,
 )
+from neardup.native.declare import kernel, maker, part
 
 BITS32 = np.uint64(32)
 FULL = np.int64(0xFFFFFFFF)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
 from neardup.kernels.rarest import TABLE, Table, find, is_enough, is_marked, place, tally
 from neardup.kernels.verify import VACANT, least_held
+from neardup.native.declare import inlined, kernel, part, record
 
 COARSE = 13
 """Leading bits of a hash by which it is first asked whether any such is kept: 8 KB of bytes, which stay in L1."""
@@ -137,7 +137,10 @@ def choose(offsets, hashes, bound, times, seen, threshold, share, spare, kept, c
     """
     mask = np.uint64(times.size - 1)
     room = np.zeros(RANKS + 1, np.int64)
-    held = np.empty(np.max(offsets[1:] - offsets[:-1]), np.int64)
+    most = 0
+    for s in range(offsets.size - 1):
+        most = max(most, offsets[s + 1] - offsets[s])
+    held = np.empty(most, np.int64)
     total = 0
     for s in range(offsets.size - 1):
         begin, size = offsets[s], offsets[s + 1] - offsets[s]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import ones64
-from neardup.kernels._jit import inlined, kernel
+from neardup.native.declare import inlined, kernel
 
 HALF, QUARTER, EIGHTH = np.uint64(0x5555555555555555), np.uint64(0x1111111111111111), np.uint64(0x0101010101010101)
 S1, S2, S4 = np.uint64(1), np.uint64(2), np.uint64(4)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.anchors import LONGEST_PERIOD, LOW, MORE
+from neardup.native.declare import also, kernel, part, record
 
 FIRST, OWN, OTHER, IGNORED = 1, 2, 3, 4
 """Kinds of windows: the first of its kind in the collection; a later one, of which the first is in the same document,

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import cttz64
-from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
 from neardup.kernels.rarest import TABLE, find, is_marked, place, tally
 from neardup.kernels.verify import VACANT, overlap_needed
+from neardup.native.declare import kernel, part, record
 
 ONE = np.uint64(1)
 FULL = 255

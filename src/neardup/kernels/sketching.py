@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import bits_equal, cttz64, lower8, lower16
-from neardup.kernels._jit import inlined, kernel, maker, part
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, is_short, new_cursor, rewind
 from neardup.kernels.stored import M1, mix
+from neardup.native.declare import inlined, kernel, maker, part
 
 EMPTY = np.uint32(0xFFFFFFFF)
 TOGETHER = 16

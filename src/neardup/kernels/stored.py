@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import inlined, kernel, part
+from neardup.native.declare import inlined, kernel, part
 
 M1 = np.uint64(0x9E3779B97F4A7C15)
 M2 = np.uint64(0xD6E8FEB86659FD93)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import load32, load64
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.normal import (
     CHARACTERS,
     DROP,
@@ -27,6 +26,7 @@ from neardup.kernels.normal import (
     is_apart,
 )
 from neardup.kernels.utf8 import sequence_length
+from neardup.native.declare import kernel, part
 
 
 @part

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import _in_word, _next, hash_bytes
+from neardup.native.declare import kernel, part
 
 LF, CR = 10, 13
 

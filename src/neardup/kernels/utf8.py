@@ -8,7 +8,7 @@ from __future__ import annotations
 from numpy import uint32, uint64
 
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import kernel, part
+from neardup.native.declare import kernel, part
 
 _HIGH = uint64(0x8080808080808080)
 

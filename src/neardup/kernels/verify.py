@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, maker, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
+from neardup.native.declare import kernel, maker, part, record
 from neardup.types import PaddedSets
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)

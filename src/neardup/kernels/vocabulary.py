@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
+from neardup.native.declare import kernel
 
 S32 = np.uint64(32)
 

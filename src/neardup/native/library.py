@@ -1,0 +1,70 @@
+"""Finds the library of all kernels, and loads it where it fits these sources and this processor."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+NAME = "_kernels"
+FILE = f"{NAME}.abi3.so"
+
+why_not = "it was built without one"
+"""What is wrong with the library of this package, where ``load`` returned None."""
+
+
+def folder(name: str) -> Any:
+    """Return a folder of the package as a path, also where Spark has sent the package in an archive."""
+    found = Path(__file__).parent.parent / name
+    if found.is_dir():
+        return found
+    from importlib.resources import files  # which takes longer to import than all of this
+
+    return files("neardup") / name
+
+
+def sources() -> str:
+    """Return the SHA-256 of all sources that machine code depends on; nothing where there are no sources."""
+    every = (path for name in ("kernels", "native") for path in folder(name).iterdir())
+    found = sorted((path.name, path.read_bytes()) for path in every if path.name.endswith((".py", ".c")))
+    return hashlib.sha256(b"".join(data for _, data in found)).hexdigest() if found else ""
+
+
+def load() -> ModuleType | None:
+    """Return the library, or None where there is none for this processor and these sources."""
+    global why_not
+    path = folder("native") / FILE
+    if not path.is_file():
+        return None
+    try:
+        found = open_library(path) if isinstance(path, Path) else _unpacked(path.read_bytes())
+    except ImportError as exc:
+        why_not = str(exc)
+        return None
+    if (now := sources()) and now != found.SOURCES:
+        why_not = f"{path} was built from other sources"
+        return None
+    return found
+
+
+def open_library(path: Path) -> ModuleType:
+    """Load the library in a file. Raises ImportError where it cannot run here."""
+    name = f"neardup.native.{NAME}"
+    loader = ExtensionFileLoader(name, str(path))
+    spec = spec_from_loader(name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def _unpacked(data: bytes) -> ModuleType:
+    """Load the library out of an archive: the system loads files only. What is loaded needs its file no more."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, FILE)
+        path.write_bytes(data)
+        return open_library(path)

@@ -1,0 +1,155 @@
+"""Writes the functions in C that Python calls in place of kernels: they check, call, and return.
+
+A wrapper follows from the types of a kernel alone. It takes the arguments apart into the values that Numba's calling
+convention passes one by one (an array is seven of them or more, a tuple those of its items), calls the machine code
+without the GIL, and makes Python's objects of what comes back. ``runtime.c`` has the parts of which it is made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+RUNTIME = Path(__file__).with_name("runtime.c")
+IN_LLVM = {"word": "i64", "double": "double", "unsigned char": "i8"}
+"""What LLVM calls the types of C that stand in a call of machine code; all others are pointers."""
+
+
+class Compiled(NamedTuple):
+    """A kernel that was compiled for arguments of some types."""
+
+    name: str
+    """What Python calls it: ``module.function``."""
+    symbol: str
+    """What the linker calls its machine code."""
+    arguments: tuple[Any, ...]
+    result: Any
+    """Numba's types."""
+    passed: list[str]
+    """The types of all that is passed to the machine code, as LLVM writes them."""
+
+
+class Passed(NamedTuple):
+    """A value that is passed to machine code: its type and an expression, both in C."""
+
+    type: str
+    value: str
+
+
+def module(kernels: list[Compiled], name: str, sources: str) -> str:
+    """Return the source of the extension module ``name``, with a function for each name among the kernels.
+
+    Of several kernels of one name the first is called whose types fit. ``sources`` becomes the string SOURCES of the
+    module. Raises NotImplementedError for types that no kernel has had yet.
+    """
+    parts = [RUNTIME.read_text("utf-8")]
+    methods: dict[str, str] = {}
+    for each in reversed(kernels):
+        parts.append(_wrapper(each, methods.get(each.name)))
+        methods[each.name] = f"call_{each.symbol}"
+    rows = "".join(f'    {{"{name}", {function}, FASTCALL, 0}},\n' for name, function in sorted(methods.items()))
+    parts.append(f"static Method methods[] = {{\n{rows}    {{0}},\n}};")
+    parts.append(f'static Module definition = {{.name = "{name}", .size = -1, .methods = methods}};')
+    parts.append(f'VISIBLE PyObject *PyInit_{name}(void)\n{{\n    return start(&definition, "{sources}");\n}}\n')
+    return "\n\n".join(parts)
+
+
+def _wrapper(kernel: Compiled, otherwise: str | None) -> str:
+    """Return the function that Python calls; it hands over to ``otherwise`` where the types do not fit."""
+    lines: list[str] = []
+    passed = [Passed("void *", "&made"), Passed("Raised **", "&raised")]
+    for i, kind in enumerate(kernel.arguments):
+        wrong = f"{otherwise}(self, given, count)" if otherwise else f'refused("{kernel.name}", {i}, "{kind}")'
+        passed += _taken(kind, f"given[{i}]", f"v{i}", wrong, lines)
+    written = [IN_LLVM.get(each.type, "ptr") for each in passed]
+    if written != kernel.passed:
+        raise NotImplementedError(f"{kernel.name}: Numba passes {kernel.passed}, and the wrapper {written}")
+    body = "\n    ".join(lines)
+    return f"""int {kernel.symbol}({", ".join(each.type for each in passed)});
+
+static PyObject *call_{kernel.symbol}(PyObject *self, PyObject **given, word count)
+{{
+    if (count != {len(kernel.arguments)})
+        return miscounted("{kernel.name}", {len(kernel.arguments)});
+    {body}
+    {_in_c(kernel.result)} made;
+    Raised *raised;
+    void *thread = PyEval_SaveThread();
+    int status = {kernel.symbol}({", ".join(each.value for each in passed)});
+    PyEval_RestoreThread(thread);
+    if (status != OK && status != OK_NONE)
+        return raise(raised);
+    return {_given(kernel.result, "made")};
+}}"""
+
+
+def _taken(kind: Any, given: str, name: str, wrong: str, lines: list[str]) -> list[Passed]:
+    """Add the lines that take an argument apart, and return the values that stand for it.
+
+    ``given`` is the object of Python, ``name`` begins the names of all variables, and ``wrong`` is returned where the
+    object is of another type.
+    """
+    if isinstance(kind, types.Array):
+        if kind.layout != "C" or not kind.aligned:
+            raise NotImplementedError(f"an argument of the type {kind}")
+        flags = "CONTIGUOUS | ALIGNED | WRITABLE" if kind.mutable else "CONTIGUOUS | ALIGNED"
+        lines += [f"Array *{name} = array_of({given}, {kind.ndim}, {_number(kind)}, {flags});"]
+        lines += [f"if (!{name})", f"    return {wrong};"]
+        sizes = [Passed("word", f"{name}->{each}[{i}]") for each in ("shape", "strides") for i in range(kind.ndim)]
+        count, size = Passed("word", f"items_of({name})"), Passed("word", str(np.dtype(str(kind.dtype)).itemsize))
+        return [Passed("void *", "0"), Passed("void *", "0"), count, size, Passed("void *", f"{name}->data"), *sizes]
+    if isinstance(kind, types.BaseTuple):
+        lines += [f"if (!is_tuple({given}, {len(kind)}))", f"    return {wrong};"]
+        passed = []
+        for i, each in enumerate(kind):
+            passed += _taken(each, f"PyTuple_GetItem({given}, {i})", f"{name}_{i}", wrong, lines)
+        return passed
+    if kind == types.boolean:
+        lines += [f"unsigned char {name};", f"if (!truth_of({given}, &{name}))", f"    return {wrong};"]
+        return [Passed("unsigned char", name)]
+    if kind == types.float64:
+        lines += [f"double {name};", f"if (!real_of({given}, &{name}))", "    return 0;"]
+        return [Passed("double", name)]
+    if kind in (types.int64, types.uint64):
+        lines += [f"word {name};", f"if (!whole_of({given}, &{name}, {int(kind.signed)}))", "    return 0;"]
+        return [Passed("word", name)]
+    raise NotImplementedError(f"an argument of the type {kind}")
+
+
+def _in_c(kind: Any) -> str:
+    """Return the type in C of the place to which machine code writes a result."""
+    if isinstance(kind, types.Array):
+        return f"MADE({kind.ndim})"
+    if isinstance(kind, types.BaseTuple):
+        return "struct { " + " ".join(f"{_in_c(each)} f{i};" for i, each in enumerate(kind)) + " }"
+    if isinstance(kind, types.NoneType):
+        return "void *"
+    if kind in (types.int64, types.uint64):
+        return "word"
+    if kind in (types.float64, types.boolean):
+        return "double" if kind == types.float64 else "unsigned char"
+    raise NotImplementedError(f"a result of the type {kind}")
+
+
+def _given(kind: Any, made: str) -> str:
+    """Return the expression in C that makes an object of Python of a result."""
+    if isinstance(kind, types.Array):
+        if kind.layout != "C":
+            raise NotImplementedError(f"a result of the type {kind}")
+        return f"array_from({made}.memory, {made}.data, {kind.ndim}, {made}.shape, {_number(kind)})"
+    if isinstance(kind, types.BaseTuple):
+        items = ", ".join(_given(each, f"{made}.f{i}") for i, each in enumerate(kind))
+        return f"tuple_from({len(kind)}, (PyObject *[]){{{items}}})"
+    if isinstance(kind, types.NoneType):
+        return "none()"
+    if kind in (types.float64, types.boolean):
+        return f"PyFloat_FromDouble({made})" if kind == types.float64 else f"PyBool_FromLong({made})"
+    return f"PyLong_From{'Long' if kind.signed else 'UnsignedLong'}Long({made})"
+
+
+def _number(kind: Any) -> int:
+    """Return NumPy's number of the type of an array's items."""
+    return np.dtype(str(kind.dtype)).num
