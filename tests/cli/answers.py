@@ -110,15 +110,6 @@ def _answers() -> dict[str, tuple[Schema, Shapes]]:
         "compare": _comparison(shapes),
         "explain": _explanation(shapes),
         "tune": _tuned(shapes, plan),
-        "warm": record(
-            {
-                "kernels": WHOLE,
-                "compiled": {**WHOLE, "description": "Of them, by this command."},
-                "folder": {**maybe(TEXT), "description": "Where they are kept."},
-                "cpu_seconds": NUMBER,
-                "total_seconds": NUMBER,
-            }
-        ),
         "index pairs": record({**found, **listed}, optional=["listed"]),
         **_of_an_index(shapes, preset),
     }

@@ -134,7 +134,7 @@ def test_numbers_beyond_all_bounds_are_refused_in_words(given: dict[str, Any]) -
 def test_a_variable_that_numba_refuses_is_named() -> None:
     write_lines("in.jsonl", {"text": "some words"})
     env = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    env["NUMBA_NUM_THREADS"] = "0"
+    env |= {"NUMBA_NUM_THREADS": "0", "NEARDUP_NATIVE": "0"}
     done = warm.run(["-m", "neardup", "find", "in.jsonl", "-q"], env=env, encoding="utf-8")
     assert done.returncode == 1
     assert "Remove NUMBA_NUM_THREADS from the environment" in done.stderr

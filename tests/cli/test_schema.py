@@ -101,7 +101,6 @@ ANSWERS = {
     "index verify": [("index", "verify", "c.index")],
     "index compact": [("index", "compact", "c.index")],
     "index backup": [("index", "backup", "c.index", "g.index")],
-    "warm": [("warm",)],
 }
 """Of each command runs whose answers differ in what they have. They are done one after the other, in one folder."""
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import weakref
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -304,7 +305,7 @@ def test_who_has_neither_library_nor_numba_is_told_the_cure(tmp_path: Path) -> N
     assert done.returncode == 1
     assert done.stdout == ""
     (said,) = done.stderr.splitlines()
-    assert "no machine code for this computer" in said
+    assert "neardup has no machine code for" in said
     assert said.endswith("Run: pip install 'neardup[compile]'")
 
 
@@ -316,6 +317,22 @@ def test_with_the_library_a_search_loads_no_compiler(tmp_path: Path) -> None:
     done = python("-c", code, "find", tmp_path / "in.txt", "--input-format", "lines", "-q", "-o", tmp_path / "out.csv")
     assert done.stdout == "['numba']\n", done.stderr  # which is None
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 2
+
+
+@pytest.mark.skipif(declare.LIBRARY is None, reason="Numba compiles the kernels in these tests")
+def test_out_of_an_archive_the_library_is_loaded_too(tmp_path: Path) -> None:
+    """As Spark sends the package to workers."""
+    package = library.folder("")
+    with zipfile.ZipFile(tmp_path / "neardup.zip", "w") as archive:
+        for path in package.rglob("*"):
+            if path.suffix != ".pyc" and path.is_file():
+                archive.write(path, path.relative_to(package.parent))
+    code = "import sys; sys.path.insert(0, sys.argv[1]); sys.modules['numba'] = None; import neardup"
+    code += "; print(neardup.__file__, len(neardup.find(['one text of two'] * 2).pairs))"
+    (tmp_path / "temporary").mkdir()
+    done = python("-c", code, tmp_path / "neardup.zip", TMPDIR=str(tmp_path / "temporary"))
+    assert done.stdout.split() == [str(tmp_path / "neardup.zip" / "neardup" / "__init__.py"), "1"], done.stderr
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_a_library_of_other_sources_or_of_none_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,8 @@ try:
     from numba.core.runtime import rtsys
 except ImportError as exc:
     raise NeardupError(
-        f"neardup has no machine code for this computer ({platform.system()}, {platform.machine()}: {library.why_not}), "
-        "and Numba, which would make it, is not installed. Run: pip install 'neardup[compile]'"
+        f"neardup has no machine code for {platform.system()} on this {platform.machine()} processor "
+        f"({library.why_not}), and Numba, which makes it, is not installed. Run: pip install 'neardup[compile]'"
     ) from exc
 
 IS_BUILD = os.environ.get("NEARDUP_NATIVE") == "build"

@@ -12,21 +12,20 @@ typedef struct { word references; void *type; } PyObject; /* free-threaded Pytho
 
 /* ---- Python's stable ABI */
 
-extern PyObject _Py_NoneStruct, *PyExc_TypeError, *PyExc_ImportError, PyBool_Type;
-void Py_IncRef(PyObject *), Py_DecRef(PyObject *);
+extern PyObject *PyExc_TypeError, *PyExc_ImportError, PyBool_Type;
+void Py_DecRef(PyObject *);
 void *PyEval_SaveThread(void), PyEval_RestoreThread(void *);
 PyObject *PyErr_Format(PyObject *, const char *, ...), *PyErr_Occurred(void);
-void PyErr_SetObject(PyObject *, PyObject *), PyErr_SetString(PyObject *, const char *), PyErr_Clear(void);
+void PyErr_SetObject(PyObject *, PyObject *), PyErr_Clear(void);
 unsigned long PyType_GetFlags(void *);
-PyObject *PyTuple_New(word), *PyTuple_GetItem(PyObject *, word);
+PyObject *PyTuple_GetItem(PyObject *, word);
 word PyTuple_Size(PyObject *);
-int PyTuple_SetItem(PyObject *, word, PyObject *), PyObject_IsTrue(PyObject *);
+int PyObject_IsTrue(PyObject *);
 PyObject *PyNumber_Index(PyObject *);
 word PyLong_AsLongLong(PyObject *);
 unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 double PyFloat_AsDouble(PyObject *);
-PyObject *PyLong_FromLongLong(word), *PyLong_FromUnsignedLongLong(unsigned long long);
-PyObject *PyFloat_FromDouble(double), *PyBool_FromLong(long), *PyBytes_FromStringAndSize(const char *, word);
+PyObject *Py_BuildValue(const char *, ...), *PyBool_FromLong(long), *PyBytes_FromStringAndSize(const char *, word);
 PyObject *PyImport_ImportModule(const char *), *PyObject_GetAttrString(PyObject *, const char *);
 PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
 PyObject *PyCapsule_New(void *, const char *, void (*)(PyObject *));
@@ -94,11 +93,6 @@ static PyObject *refused(const char *kernel, int argument, const char *wanted)
     return PyErr_Format(PyExc_TypeError, "%s: argument %d must be %s", kernel, argument + 1, wanted);
 }
 
-static PyObject *miscounted(const char *kernel, int wanted)
-{
-    return PyErr_Format(PyExc_TypeError, "%s takes %d arguments", kernel, wanted);
-}
-
 static Array *array_of(PyObject *given, int dims, int number, int flags)
 {
     Array *array = (Array *)given;
@@ -107,14 +101,6 @@ static Array *array_of(PyObject *given, int dims, int number, int flags)
     int same = array->dtype->number == number || (number == INT64 && array->dtype->number == LONGLONG)
         || (number == UINT64 && array->dtype->number == LONGLONG + 1);
     return same && array->dtype->order != '>' ? array : 0;
-}
-
-static word items_of(const Array *array)
-{
-    word items = 1;
-    for (int i = 0; i < array->dims; i++)
-        items *= array->shape[i];
-    return items;
 }
 
 static int is_tuple(PyObject *given, word size)
@@ -148,12 +134,6 @@ static int whole_of(PyObject *given, word *to, int is_signed)
 
 /* ---- results */
 
-static PyObject *none(void)
-{
-    Py_IncRef(&_Py_NoneStruct);
-    return &_Py_NoneStruct;
-}
-
 /* An array that holds the memory in which a kernel made it. */
 static PyObject *array_from(Memory *memory, void *data, int dims, word *shape, int number)
 {
@@ -167,19 +147,6 @@ static PyObject *array_from(Memory *memory, void *data, int dims, word *shape, i
     else
         ((SetBase *)numpy[SET_BASE])(array, owner);
     return array;
-}
-
-static PyObject *tuple_from(int size, PyObject **items)
-{
-    PyObject *made = PyTuple_New(size);
-    for (int i = 0; made && i < size; i++) {
-        if (!items[i]) {
-            Py_DecRef(made);
-            made = 0;
-        } else
-            PyTuple_SetItem(made, i, items[i]);
-    }
-    return made;
 }
 
 /* What a kernel raised: Numba has pickled (class, arguments, place). */

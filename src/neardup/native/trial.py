@@ -1,7 +1,7 @@
 """Tries a library that was just built: ``NUMBA_DISABLE_JIT=1 python -m neardup.native.trial FILE``.
 
-Two kernels stand for all that Numba might do in another way one day: one makes arrays, and one raises. They must say
-what the same functions say in Python. If Numba's memory looked different, this process would die, and not a user's.
+One kernel makes arrays, which must be those that the same function makes in Python, and one raises. If Numba laid out
+its memory in another way, this process would die, and not one of a user's.
 """
 
 from __future__ import annotations

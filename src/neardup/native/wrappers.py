@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 RUNTIME = Path(__file__).with_name("runtime.c")
+IN_C = {types.int64: "word", types.uint64: "word", types.float64: "double", types.boolean: "unsigned char"}
 IN_LLVM = {"word": "i64", "double": "double", "unsigned char": "i8"}
 """What LLVM calls the types of C that stand in a call of machine code; all others are pointers."""
 
@@ -68,12 +69,13 @@ def _wrapper(kernel: Compiled, otherwise: str | None) -> str:
     if written != kernel.passed:
         raise NotImplementedError(f"{kernel.name}: Numba passes {kernel.passed}, and the wrapper {written}")
     body = "\n    ".join(lines)
+    form, values = _given(kernel.result, "made")
     return f"""int {kernel.symbol}({", ".join(each.type for each in passed)});
 
 static PyObject *call_{kernel.symbol}(PyObject *self, PyObject **given, word count)
 {{
     if (count != {len(kernel.arguments)})
-        return miscounted("{kernel.name}", {len(kernel.arguments)});
+        return PyErr_Format(PyExc_TypeError, "{kernel.name} takes {len(kernel.arguments)} arguments");
     {body}
     {_in_c(kernel.result)} made;
     Raised *raised;
@@ -82,7 +84,7 @@ static PyObject *call_{kernel.symbol}(PyObject *self, PyObject **given, word cou
     PyEval_RestoreThread(thread);
     if (status != OK && status != OK_NONE)
         return raise(raised);
-    return {_given(kernel.result, "made")};
+    return Py_BuildValue({", ".join([f'"{form}"', *values])});
 }}"""
 
 
@@ -99,7 +101,8 @@ def _taken(kind: Any, given: str, name: str, wrong: str, lines: list[str]) -> li
         lines += [f"Array *{name} = array_of({given}, {kind.ndim}, {_number(kind)}, {flags});"]
         lines += [f"if (!{name})", f"    return {wrong};"]
         sizes = [Passed("word", f"{name}->{each}[{i}]") for each in ("shape", "strides") for i in range(kind.ndim)]
-        count, size = Passed("word", f"items_of({name})"), Passed("word", str(np.dtype(str(kind.dtype)).itemsize))
+        count = Passed("word", " * ".join(f"{name}->shape[{i}]" for i in range(kind.ndim)))
+        size = Passed("word", str(np.dtype(str(kind.dtype)).itemsize))
         return [Passed("void *", "0"), Passed("void *", "0"), count, size, Passed("void *", f"{name}->data"), *sizes]
     if isinstance(kind, types.BaseTuple):
         lines += [f"if (!is_tuple({given}, {len(kind)}))", f"    return {wrong};"]
@@ -107,15 +110,15 @@ def _taken(kind: Any, given: str, name: str, wrong: str, lines: list[str]) -> li
         for i, each in enumerate(kind):
             passed += _taken(each, f"PyTuple_GetItem({given}, {i})", f"{name}_{i}", wrong, lines)
         return passed
-    if kind == types.boolean:
-        lines += [f"unsigned char {name};", f"if (!truth_of({given}, &{name}))", f"    return {wrong};"]
-        return [Passed("unsigned char", name)]
-    if kind == types.float64:
-        lines += [f"double {name};", f"if (!real_of({given}, &{name}))", "    return 0;"]
-        return [Passed("double", name)]
-    if kind in (types.int64, types.uint64):
-        lines += [f"word {name};", f"if (!whole_of({given}, &{name}, {int(kind.signed)}))", "    return 0;"]
-        return [Passed("word", name)]
+    if kind in IN_C:
+        lines.append(f"{IN_C[kind]} {name};")
+        if kind == types.boolean:
+            lines += [f"if (!truth_of({given}, &{name}))", f"    return {wrong};"]
+        elif kind == types.float64:
+            lines += [f"if (!real_of({given}, &{name}))", "    return 0;"]
+        else:
+            lines += [f"if (!whole_of({given}, &{name}, {int(kind.signed)}))", "    return 0;"]
+        return [Passed(IN_C[kind], name)]
     raise NotImplementedError(f"an argument of the type {kind}")
 
 
@@ -125,29 +128,25 @@ def _in_c(kind: Any) -> str:
         return f"MADE({kind.ndim})"
     if isinstance(kind, types.BaseTuple):
         return "struct { " + " ".join(f"{_in_c(each)} f{i};" for i, each in enumerate(kind)) + " }"
-    if isinstance(kind, types.NoneType):
-        return "void *"
-    if kind in (types.int64, types.uint64):
-        return "word"
-    if kind in (types.float64, types.boolean):
-        return "double" if kind == types.float64 else "unsigned char"
-    raise NotImplementedError(f"a result of the type {kind}")
+    return "void *" if isinstance(kind, types.NoneType) else IN_C[kind]
 
 
-def _given(kind: Any, made: str) -> str:
-    """Return the expression in C that makes an object of Python of a result."""
+def _given(kind: Any, made: str) -> tuple[str, list[str]]:
+    """Return the format and the values by which Python's ``Py_BuildValue`` makes an object of a result."""
     if isinstance(kind, types.Array):
         if kind.layout != "C":
             raise NotImplementedError(f"a result of the type {kind}")
-        return f"array_from({made}.memory, {made}.data, {kind.ndim}, {made}.shape, {_number(kind)})"
+        return "N", [f"array_from({made}.memory, {made}.data, {kind.ndim}, {made}.shape, {_number(kind)})"]
     if isinstance(kind, types.BaseTuple):
-        items = ", ".join(_given(each, f"{made}.f{i}") for i, each in enumerate(kind))
-        return f"tuple_from({len(kind)}, (PyObject *[]){{{items}}})"
+        items = [_given(each, f"{made}.f{i}") for i, each in enumerate(kind)]
+        return f"({''.join(form for form, _ in items)})", [value for _, values in items for value in values]
     if isinstance(kind, types.NoneType):
-        return "none()"
-    if kind in (types.float64, types.boolean):
-        return f"PyFloat_FromDouble({made})" if kind == types.float64 else f"PyBool_FromLong({made})"
-    return f"PyLong_From{'Long' if kind.signed else 'UnsignedLong'}Long({made})"
+        return "", []
+    if kind == types.boolean:
+        return "N", [f"PyBool_FromLong({made})"]
+    if kind in IN_C:
+        return {types.int64: "L", types.uint64: "K", types.float64: "d"}[kind], [made]
+    raise NotImplementedError(f"a result of the type {kind}")
 
 
 def _number(kind: Any) -> int:
