@@ -19,7 +19,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from neardup.arrays import strings
 from neardup.arrays import text as scalar
@@ -176,6 +175,8 @@ def _write(table: Written, stream: BinaryIO, format: str, spec: dict[str, Any], 
 def _write_parquet(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], stream: BinaryIO, spec: dict[str, Any]
 ) -> None:
+    import pyarrow.parquet as pq  # which loads file systems and sockets
+
     note = json.dumps(spec, sort_keys=True).encode()
     noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
     with pq.ParquetWriter(Sink(stream).file(), noted, compression="zstd") as writer:
