@@ -239,7 +239,8 @@ def main() -> None:
 
         return call
 
-    declare.kernel = recorded
+    if not declare.BY_NUMBA:  # which compiles kernels into others, and could not compile ``call``
+        declare.kernel = recorded
     print(json.dumps({"answers": answers(Path(sys.argv[1])), "missing": sorted(missing)}))
 
 

@@ -157,6 +157,7 @@ static PyObject *raise(const Raised *raised)
     PyObject *told = pickle && bytes ? PyObject_CallMethod(pickle, "loads", "O", bytes) : 0;
     if (told)
         PyErr_SetObject(PyTuple_GetItem(told, 0), PyTuple_GetItem(told, 1));
+    Py_DecRef(pickle), Py_DecRef(bytes), Py_DecRef(told); /* each may be absent */
     return 0;
 }
 
@@ -165,7 +166,7 @@ static PyObject *raise(const Raised *raised)
 #ifdef __x86_64__
 #include <cpuid.h> /* the compiler's own */
 /* Whether this processor, and its system, have all that x86-64-v3 stands for: psABI of x86-64, section 3.1.1. */
-static const char *lacking(void)
+static int runs_here(void)
 {
     const unsigned v2 = bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT;
     const unsigned v3 = v2 | bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C, more = bit_BMI | bit_AVX2 | bit_BMI2;
@@ -174,16 +175,16 @@ static const char *lacking(void)
     if (fits)
         __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
     fits = fits && (saved & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & more) == more;
-    return fits && __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT) ? 0 : "AVX2 and what goes with it";
+    return fits && __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
 }
 #else
-static const char *lacking(void) { return 0; } /* code for aarch64 is for every one of them */
+static int runs_here(void) { return 1; } /* code for aarch64 is for every one of them */
 #endif
 
 static PyObject *start(Module *module, const char *sources)
 {
-    if (lacking())
-        return PyErr_Format(PyExc_ImportError, "this processor lacks %s", lacking());
+    if (!runs_here())
+        return PyErr_Format(PyExc_ImportError, "it lacks AVX2");
     PyObject *inner = PyImport_ImportModule("numpy._core._multiarray_umath");
     if (!inner) { /* NumPy 1 */
         PyErr_Clear();
