@@ -1,10 +1,10 @@
 """Puts the library of all kernels into the wheel, so that nobody who installs it needs a compiler.
 
-On Linux the wheel is for one platform and for every Python from 3.11 on. Elsewhere, and with ``NEARDUP_NATIVE=0``, it
-has no library and is for every platform: Numba then compiles the kernels when they are called. Where the library cannot
-be built on Linux, the build ends with the reason. docs/development/native.md says how it is built.
+On Linux the wheel is for one platform and all versions of Python from 3.11 on. On other systems, and with
+``NEARDUP_NATIVE=0``, the wheel contains no library and is for all platforms, and Numba compiles kernels at their first
+call. If the library cannot be built on Linux, the build fails with the reason. docs/development/native.md explains it.
 
-Every wheel also has the scripts that make shells complete the command, made from the command line itself.
+Every wheel also contains the scripts for shell completion, which are generated from the command line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NUMBA = "numba==0.68.*"
-"""``neardup.native.compile`` uses what Numba does not document, so each release of it must be tried first."""
+"""``neardup.native.compile`` overrides undocumented parts of Numba, so each new release must be tested first."""
 BUILDS_LIBRARY = (
     sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64") and os.environ.get("NEARDUP_NATIVE") != "0"
 )
@@ -31,12 +31,12 @@ class Kernels(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Return what the build of this platform needs. ziglang has a C compiler and a linker in it."""
+        """Return the packages that a build on this platform needs. ziglang contains a C compiler and a linker."""
         linker = [] if shutil.which("cc") else ["ziglang>=0.13"]
         return ["click>=8.1", *([NUMBA, *linker] if BUILDS_LIBRARY else [])]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build, but not for an editable install, which runs from the checkout."""
+        """Build the library, except for an editable install, which runs from the checkout."""
         if version == "editable":
             return
         self._made = Path(mkdtemp(prefix="neardup-build-"))
@@ -59,7 +59,7 @@ class Kernels(BuildHookInterface):
         build_data["tag"] = f"cp311-abi3-linux_{platform.machine()}"
 
     def _share(self, build_data: dict[str, Any]) -> None:
-        """Write what goes into ``share`` of an installation; that needs click and none of the kernels."""
+        """Write the files for ``share`` of an installation; this imports click, but no kernels."""
         sys.path.insert(0, str(Path(self.root) / "src"))
         try:
             from neardup.cli import main

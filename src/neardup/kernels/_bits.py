@@ -18,7 +18,7 @@ import numpy as np
 from neardup.native.declare import BY_NUMBA
 
 OWN = np.uint32(0x9E3779B1)
-"""By which ``lower8`` multiplies what it has mixed."""
+"""The factor of ``lower8`` between its two mixing steps."""
 
 
 def _instruction(function: Callable[..., Any]) -> Any:
@@ -36,7 +36,7 @@ def _at(address: Any, size: int) -> int:
 
 @_instruction
 def peek64(address: Any) -> Any:
-    """Return the uint64 at an address; the caller keeps what lies there alive."""
+    """Return the uint64 at an address; the caller keeps the memory alive."""
     return np.uint64(_at(address, 8))
 
 
@@ -84,7 +84,7 @@ def copy64(array: Any, index: Any, out: Any, to: Any) -> None:
 
 @_instruction
 def windows64(array: Any, index: Any, out: Any, to: Any) -> None:
-    """Write the eight words of eight bytes that begin at ``index`` and the seven bytes behind it to ``out[to:to + 8]``.
+    """Write the eight words of eight bytes that begin at ``index`` and the seven bytes after it to ``out[to:to + 8]``.
 
     One or two shuffles of 16 bytes, the last of which it loads and does not use.
     """
@@ -101,7 +101,7 @@ def cttz64(value: Any) -> Any:
 
 @_instruction
 def bits_equal(array: Any, index: Any, value: Any) -> Any:
-    """Return 64 bits; bit j says whether ``array[index + j]`` of a uint32 array is ``value``. All must lie in it."""
+    """Return 64 bits; bit j says whether ``array[index + j]`` of a uint32 array is ``value``. All 64 must be in it."""
     return np.packbits(array[index : index + 64] == value, bitorder="little").view(np.uint64)[0]
 
 

@@ -1,10 +1,10 @@
-"""Where kernels get their machine code: from one library that is built with the package, or from Numba.
+"""The machine code of kernels: one library that is built with the package or, without it, Numba.
 
-``declare`` has the decorators of all kernels, which say for what types each is compiled. On Linux the build of a
-package compiles them all (``build``, ``wrappers``, ``runtime.c``) into an extension module, which ``library`` loads in
-less than a millisecond; then nobody needs Numba. Elsewhere, and in a checkout, ``jit`` has Numba compile each kernel
-when it is first called. ``NUMBA_DISABLE_JIT=1`` runs kernels as the functions of Python that they are written as, and
-``NEARDUP_NATIVE=0`` leaves the library out, when a package is built and when it is used.
+``declare`` has the decorators of all kernels, which state the types that each kernel is compiled for. On Linux the
+build of the package compiles all kernels (``build``, ``compile``, ``wrappers``, ``runtime.c``) into an extension
+module, which ``library`` loads in less than a millisecond, so users need no Numba. On other systems and in a checkout,
+``jit`` has Numba compile each kernel at its first call. With ``NUMBA_DISABLE_JIT=1`` kernels run as plain Python, and
+``NEARDUP_NATIVE=0`` switches the library off, both when a package is built and when it is used.
 
-docs/development/native.md tells how all this works, and what to do when Numba changes.
+docs/development/native.md explains the design, and the steps to take for a new release of Numba.
 """

@@ -1,10 +1,8 @@
-"""Builds the library of all kernels: ``python -m neardup.native.build FOLDER``; ``hatch_build.py`` does it for a wheel.
+"""Builds the library of all kernels: ``python -m neardup.native.build FOLDER``, which ``hatch_build.py`` runs.
 
-Numba compiles each kernel, one half of them in each of two processes, and LLVM writes the machine code of a half as one
-object file. ``wrappers`` writes the source of the extension module, and the C compiler of the system, or that of the
-package ziglang, compiles and links it with the objects. The library is then tried in a process that has no Numba.
-
-All that is here of Numba's and is not documented by it is for the version that ``hatch_build.py`` pins.
+Two processes compile half of the kernels each, and write one object file each. ``wrappers`` generates the C source of
+the extension module, and a C compiler (the system's or that of the package ziglang) compiles it and links it with the
+object files. ``trial`` then tries the library in a process without Numba.
 """
 
 from __future__ import annotations
@@ -25,18 +23,18 @@ from typing import Any
 from neardup.native import library, wrappers
 
 PROCESSORS = {"x86_64": "x86-64-v3", "aarch64": "generic"}
-"""By architecture of Linux, the least processor that the library is for, as LLVM calls it.
+"""The minimum processor of each Linux architecture, in LLVM's words.
 
-x86-64-v3 are the processors with AVX2, of 2013 and later (psABI of x86-64, section 3.1.1).
+x86-64-v3 means a processor with AVX2, of 2013 or later (psABI of x86-64, section 3.1.1).
 """
 GLIBC = "2.17"
-"""The oldest C library that ziglang links for."""
+"""The oldest C library that a library linked by ziglang runs with."""
 
 
 def build(target: Path) -> Path:
     """Build the library into a folder, and return its path.
 
-    Raises RuntimeError where this platform has none, or where a program that is called fails; then with what it said.
+    Raises RuntimeError if the platform is not supported, or with the output of the compiler or the trial if it fails.
     """
     if sys.platform != "linux" or platform.machine() not in PROCESSORS:
         raise RuntimeError(f"there is no library for {sys.platform} on {platform.machine()}")
@@ -52,7 +50,7 @@ def build(target: Path) -> Path:
 
 
 def link_command(target: Path, source: Path, objects: list[Path]) -> list[str | Path]:
-    """Return the words that compile the source of the module and link it with the objects."""
+    """Return the command that compiles the source of the module and links it with the object files."""
     if found := shutil.which("cc"):
         compiler = [found]
     else:
@@ -73,7 +71,7 @@ def _run(*words: str | Path) -> None:
 
 
 def compile_half(number: int, target: Path) -> list[wrappers.Compiled]:
-    """Compile one half of all kernels into an object file, and return what wrappers must know of them."""
+    """Compile one half of all kernels into an object file, and return the facts that ``wrappers`` needs."""
     os.environ["NEARDUP_NATIVE"] = "build"
     gc.set_threshold(100_000, 20, 100)  # looking for garbage takes a tenth of compiling; at this distance 2 %
     from neardup.native.compile import compile_into
@@ -84,10 +82,10 @@ def compile_half(number: int, target: Path) -> list[wrappers.Compiled]:
 
 
 def halves() -> tuple[list[str], list[str]]:
-    """Return the names of the kernels that each of two processes compiles: as much for each, and kin beside each other.
+    """Return the names of the kernels that each of two processes compiles.
 
-    A part is compiled in each process that has a kernel with it. So kernels stand in the order of the parts that matter
-    most to them, and are divided where both halves have as much to compile, in bytes of byte code.
+    Both processes must compile a part if each has a kernel that uses it. So the kernels are sorted by their most used
+    parts, and split where both halves have the same size of byte code, including their parts.
     """
     from neardup.native.declare import DECLARED
 
@@ -103,7 +101,7 @@ def halves() -> tuple[list[str], list[str]]:
 
 
 def _with_parts(function: Any) -> set[Any]:
-    """Return the byte codes of a function and of all that it calls and is compiled."""
+    """Return the code objects of a function and of all compiled functions that it calls."""
     found, waiting = set(), [function]
     while waiting:
         each = waiting.pop()

@@ -1,8 +1,8 @@
-"""Compiles kernels by Numba into an object file, which no process of Numba's ever runs.
+"""Compiles kernels with Numba into an object file.
 
-Numba compiles a function into a *library* of its *codegen*, which as a rule loads the machine code into the process.
-The two classes below leave that out, and compile for a processor that is named. What is here of Numba's has no
-documentation, so ``hatch_build.py`` pins its version.
+Numba compiles each function into a *library* that its *codegen* creates, and normally loads the machine code into the
+process. The two classes below never load it, and they compile for a given processor. They override parts of Numba that
+are not documented, so ``hatch_build.py`` pins Numba's version.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from neardup.native.wrappers import Compiled
 
 
 class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
-    """A compiled function, of which only LLVM's own form is kept, optimised for itself alone.
+    """A compiled function in LLVM's intermediate representation, which is never loaded into the process.
 
-    Numba optimises a kernel together with its parts, and each part before that. Here all kernels are optimised once,
-    together, which takes a sixth less of compiling and makes code that is smaller and no slower.
+    Numba optimises each part, and then each kernel together with its parts. Here all kernels of an object file are
+    optimised once, together. That saves a sixth of the build, and the code is smaller and no slower.
     """
 
     def _optimize_final_module(self) -> None:
@@ -41,7 +41,7 @@ class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
 
 
 class _Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
-    """Compiles for one processor, and for a place in memory that is not known yet."""
+    """A code generator for one processor and for position-independent code."""
 
     _library_class = _Library
     processor = ""
@@ -64,7 +64,7 @@ class _Codegen(codegen.JITCPUCodegen):  # type: ignore[misc]
 
 
 def compile_into(target: Path, names: list[str], processor: str) -> list[Compiled]:
-    """Compile these kernels into an object file for this processor, and return what wrappers must know of them."""
+    """Compile these kernels into an object file for a processor, and return the facts that ``wrappers`` needs."""
     _Codegen.processor = processor
     context = cpu_target.target_context
     context._internal_codegen = _Codegen("neardup")
@@ -90,7 +90,7 @@ def compile_into(target: Path, names: list[str], processor: str) -> list[Compile
 
 
 def _hide(module: Any, shown: set[str]) -> None:
-    """Let the linker see these names only, so that what nothing calls is left out."""
+    """Hide all other names from the linker, so that LLVM can drop functions that nothing calls."""
     for each in (*module.functions, *module.global_variables):
         if not each.is_declaration and each.name not in shown:
             each.linkage = "internal"
@@ -99,11 +99,11 @@ def _hide(module: Any, shown: set[str]) -> None:
 
 
 def _prepare() -> None:
-    """Change three habits of Numba's in this process.
+    """Change Numba's behaviour in this process in three ways.
 
-    An exception says no line of a source. Slices of unequal sizes raise a ValueError without these sizes, for which
-    Numba compiles what formats strings. And what types an operation has is asked once for the same arguments, which
-    saves a fifth of compiling.
+    Exceptions no longer contain the path and line of the source. Assigning a slice of the wrong size raises a
+    ValueError without the two sizes, because Numba would compile its string formatting for them. The types of an
+    operation are resolved once for the same arguments, which saves a fifth of the build.
     """
 
     def mismatch(source: Any, target: Any) -> None:
@@ -124,7 +124,7 @@ def _prepare() -> None:
     @functools.wraps(asked)
     def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         flags = ConfigStack.top_or_none()
-        key = self, tuple(args), tuple(kws.items()), flags is not None and flags.nrt  # the rest is alike in all kernels
+        key = self, tuple(args), tuple(kws.items()), flags is not None and flags.nrt  # the only flag that differs
         if key not in known:
             known[key] = asked(self, context, args, kws)
         return known[key]

@@ -1,14 +1,12 @@
-"""The decorators of all kernels, and the types that they are compiled for.
+"""The decorators of all kernels, and the types that kernels are compiled for.
 
-Every kernel says for which types it is compiled: one for each parameter, in Numba's notation with ``read(...)`` around
-an array that it may only read, or a ``record``, which says the same of the fields of a NamedTuple. Callers pass just
-these types. The library refuses others with a TypeError. Numba would compile the kernel once more for them, in front
-of whoever waits, which the tests forbid.
+Each kernel declares one type for each parameter, in Numba's notation. ``read(...)`` around an array means that the
+kernel only reads it, and a ``record`` declares the fields of a NamedTuple. Callers must pass exactly these types: the
+library raises TypeError for others, and Numba would compile the kernel again, which the tests forbid.
 
-With ``NUMBA_DISABLE_JIT=1`` every kernel is the function of Python that it is written as, so that a debugger steps
-through it and an index out of bounds is an IndexError. It takes some hundred times as long. Code for this says
-``np.int64(x)`` where it counts on with a small integer from an array: NumPy keeps the eight bits of a uint8, where
-Numba goes on with 64.
+With ``NUMBA_DISABLE_JIT=1`` every kernel is its plain Python function, so a debugger can step through it, and an index
+out of bounds is an IndexError. It takes about a hundred times as long. For this mode, kernels write ``np.int64(x)``
+before they calculate with a small integer from an array: NumPy keeps the eight bits of a uint8, and Numba uses 64.
 """
 
 from __future__ import annotations
@@ -36,16 +34,16 @@ Function = Callable[..., Any]
 IN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 LIBRARY = None if IN_PYTHON or os.environ.get("NEARDUP_NATIVE") in ("0", "build") else library.load()
 BY_NUMBA = not IN_PYTHON and LIBRARY is None
-"""Whether Numba compiles kernels in this process; else it is not loaded."""
+"""Whether Numba compiles the kernels in this process. Otherwise it is not imported."""
 DECLARED: dict[str, tuple[Any, list[Types]]] = {}
-"""By name, as ``module.function``: what callers call, and the types that it is compiled for."""
+"""The callable of each kernel and its declared types, by ``module.function``."""
 
 if BY_NUMBA:
     from neardup.native import jit
 
 
 def kernel(*parameters: str | Record) -> Callable[[Function], Any]:
-    """Declare a function that Python calls: compiled for arguments of these types, and run without the GIL."""
+    """Declare a function that Python calls. It is compiled for arguments of these types and runs without the GIL."""
 
     def declare(function: Function) -> Any:
         package, _, module = function.__module__.rpartition(".")
@@ -55,7 +53,7 @@ def kernel(*parameters: str | Record) -> Callable[[Function], Any]:
         elif LIBRARY is not None and package == "neardup.kernels":
             made = getattr(LIBRARY, name)
         else:
-            made = _in_python(function)  # as are kernels of tests, which no library has
+            made = _in_python(function)  # including kernels that tests define, which no library has
         DECLARED[name] = made, [parameters]
         return made
 
@@ -63,7 +61,7 @@ def kernel(*parameters: str | Record) -> Callable[[Function], Any]:
 
 
 def also(*parameters: str | Record) -> Callable[[Any], Any]:
-    """Declare that a kernel is compiled for arguments of these types too; stands before ``kernel``."""
+    """Declare a second set of types for a kernel. Write this decorator above ``kernel``."""
 
     def declare(made: Any) -> Any:
         for known, ways in DECLARED.values():
@@ -75,22 +73,22 @@ def also(*parameters: str | Record) -> Callable[[Any], Any]:
 
 
 def record(made: type, *fields: str | Record) -> Record:
-    """Say the types of the fields of a NamedTuple."""
+    """Declare the types of the fields of a NamedTuple."""
     return Record(made, fields)
 
 
 def part(function: Function) -> Any:
-    """Declare a function that only kernels call: compiled into them, without a wrapper for Python.
+    """Declare a function that only kernels call: it is compiled into them and has no wrapper for Python.
 
-    It does not count who holds the arrays that it is called with. To count takes two locked instructions an array and
-    call, which was half of the sketch of a title. So it may not make an array, which does not compile, and may not
-    return one, which would be freed while in use. ``maker`` is for those.
+    A part does not count references to its array arguments. Counting takes two locked instructions for each array and
+    call, which was half of the time to sketch a title. A part therefore cannot create an array (it would not compile)
+    and must not return one (it would be freed while in use). Use ``maker`` for such functions.
     """
     return jit.compiled(function, no_cpython_wrapper=True, _nrt=False) if BY_NUMBA else function
 
 
 def maker(function: Function) -> Any:
-    """Declare a part that makes arrays."""
+    """Declare a part that creates or returns arrays."""
     return jit.compiled(function, no_cpython_wrapper=True, _nrt=True) if BY_NUMBA else function
 
 
@@ -100,12 +98,12 @@ def inlined(function: Function) -> Any:
 
 
 def is_ready() -> bool:
-    """Return whether there is machine code to begin with, so that a run takes no memory for compiling."""
+    """Return whether machine code is there already, so that a run needs no memory for compiling."""
     return not BY_NUMBA or ((place := jit.folder()) is not None and any(place.rglob("*.nbc")))
 
 
 def _in_python(function: Function) -> Any:
-    """Return the function itself. Hashes count modulo 2**64 on purpose, of which NumPy would warn."""
+    """Return the function, without the warnings of NumPy: hashes overflow modulo 2**64 on purpose."""
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:

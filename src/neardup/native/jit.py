@@ -1,9 +1,8 @@
-"""Has Numba compile kernels when they are first called, where there is no library, and keep what it compiled.
+"""Compiles kernels with Numba at their first call if there is no library, and caches the machine code.
 
-Numba's own cache asks only whether the file of the *called* kernel changed, and kernels have parts of other files in
-them. So the cache lies in a folder that is named after the sources of all kernels: any change makes another folder. It
-is in the folder that the variable NUMBA_CACHE_DIR names, else in the user's cache. Where neither can be written, each
-run compiles again.
+Numba's own cache checks only the file of the *called* kernel, but kernels contain parts from other files. The cache is
+therefore in a folder whose name is a digest of all kernel sources, so any change leads to a new folder. Its parent is
+the folder that NUMBA_CACHE_DIR names, or the user's cache. If it is not writable, each run compiles again.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ except ImportError as exc:
     ) from exc
 
 IS_BUILD = os.environ.get("NEARDUP_NATIVE") == "build"
-"""Whether the library is being built: then nothing is called here, and nothing kept."""
+"""Whether this process builds the library: it neither calls kernels nor caches them."""
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:
-    """Return what Numba compiles a function to when it is first called."""
+    """Return a dispatcher, which compiles the function at its first call."""
     return numba.njit(function, nogil=True, no_cfunc_wrapper=True, **options)
 
 
 def kept(function: Callable[..., Any]) -> Any:
-    """Return the same of a kernel, which is found compiled the next time."""
+    """Return a dispatcher that caches the machine code of a kernel."""
     made = compiled(function, no_cpython_wrapper=IS_BUILD)
     if not IS_BUILD and (place := folder()) is not None:
         before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(place)
@@ -52,7 +51,7 @@ def kept(function: Callable[..., Any]) -> Any:
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache, without loading all that compiling needs to find what is compiled already, for .15 s."""
+    """Numba's cache, but reading it does not import the whole compiler, which takes 0.15 s."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
@@ -61,9 +60,9 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 @cache
 def folder() -> Path | None:
-    """Return the folder that machine code is kept in; None where it cannot be."""
+    """Return the folder of cached machine code, or None if no folder is writable."""
     if not Path(__file__).is_file() or not (now := library.sources()):
-        return None  # in an archive, where Numba finds no sources
+        return None  # the package is in an archive, in which Numba finds no sources
     user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     found = Path(numba.config.CACHE_DIR or os.path.join(user, "neardup"), f"kernels-{now[:20]}").absolute()
     try:
@@ -75,7 +74,7 @@ def folder() -> Path | None:
 
 
 def parsed(written: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return Numba's types of declared ones."""
+    """Return the Numba types of declared types."""
     known: dict[str, Any] = {**vars(types), "read": lambda array: array.copy(readonly=True)}
     found: list[Any] = []
     for each in written:
@@ -87,7 +86,7 @@ def parsed(written: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
-    """Tells whoever sits at the terminal what there is to wait for, when the first kernel is compiled."""
+    """Prints one line to a terminal when the first kernel is compiled, because that takes seconds."""
 
     is_told = False
 

@@ -1,4 +1,4 @@
-"""Finds the library of all kernels, and loads it where it fits these sources and this processor."""
+"""Finds and loads the library of all kernels, if it matches the sources and the processor."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NAME = "_kernels"
 FILE = f"{NAME}.abi3.so"
 
 why_not = "it was built without one"
-"""What is wrong with the library of this package, where ``load`` returned None."""
+"""The reason for which ``load`` returned None."""
 
 
 def folder(name: str) -> Any:
-    """Return a folder of the package as a path, also where Spark has sent the package in an archive."""
+    """Return a folder of the package as a path, even if the package is in an archive, as on Spark workers."""
     found = Path(__file__).parent.parent / name
     if found.is_dir():
         return found
@@ -28,14 +28,14 @@ def folder(name: str) -> Any:
 
 
 def sources() -> str:
-    """Return the SHA-256 of all sources that machine code depends on; nothing where there are no sources."""
+    """Return the SHA-256 of all sources that determine the machine code, or "" if there are no source files."""
     every = (path for name in ("kernels", "native") for path in folder(name).iterdir())
     found = sorted((path.name, path.read_bytes()) for path in every if path.name.endswith((".py", ".c")))
     return hashlib.sha256(b"".join(data for _, data in found)).hexdigest() if found else ""
 
 
 def load() -> ModuleType | None:
-    """Return the library, or None where there is none for this processor and these sources."""
+    """Return the library, or None if there is none for this processor and these sources."""
     global why_not
     path = folder("native") / FILE
     if not path.is_file():
@@ -52,7 +52,7 @@ def load() -> ModuleType | None:
 
 
 def open_library(path: Path) -> ModuleType:
-    """Load the library in a file. Raises ImportError where it cannot run here."""
+    """Load a library from a file. Raises ImportError if this computer cannot run it."""
     name = f"neardup.native.{NAME}"
     loader = ExtensionFileLoader(name, str(path))
     spec = spec_from_loader(name, loader)
@@ -63,7 +63,7 @@ def open_library(path: Path) -> ModuleType:
 
 
 def _unpacked(data: bytes) -> ModuleType:
-    """Load the library out of an archive: the system loads files only. What is loaded needs its file no more."""
+    """Load the library of an archive by way of a temporary file, which is no longer needed once it is loaded."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place, FILE)
         path.write_bytes(data)

@@ -1,14 +1,13 @@
-/* What every kernel of the library needs beside its own machine code: arguments taken from Python, results given back,
- * memory, exceptions, and the module. `wrappers.py` writes the rest of the file that is compiled: one function for
- * each kernel, which calls these. docs/development/native.md explains both.
+/* The functions that all wrappers of kernels share: arguments, results, memory, exceptions, and the module itself.
+ * `wrappers.py` appends one wrapper for each kernel. docs/development/native.md explains both.
  *
- * No header is included, so that neither Python's nor the C library's need be installed. The declarations below are
- * those of Python's stable ABI (3.11 and later), of NumPy's public C interface (1.x and 2.x), and of Numba.
+ * No headers are included, so neither those of Python nor those of the C library have to be installed. The declarations
+ * below are those of Python's stable ABI (3.11 and later), of NumPy's C API (1.x and 2.x), and of Numba.
  */
 
 #define VISIBLE __attribute__((visibility("default")))
 typedef long long word;
-typedef struct { word references; void *type; } PyObject; /* free-threaded Python differs, and loads no stable ABI */
+typedef struct { word references; void *type; } PyObject; /* not so in free-threaded Python, which loads no abi3 files */
 
 /* ---- Python's stable ABI */
 
@@ -44,17 +43,17 @@ typedef struct {
 } Module;
 enum { FASTCALL = 0x80, TUPLE_SUBCLASS = 1 << 26, API_VERSION = 3 };
 
-/* ---- NumPy: the fields of an array that its own macros read, and three entries of its table of functions */
+/* ---- NumPy: the fields of an array that its own macros read, and four entries of its C API table */
 
 typedef struct { PyObject head; void *type; char kind, letter, order, flags; int number; } Dtype;
 typedef struct { PyObject head; void *data; int dims; word *shape, *strides; PyObject *base; Dtype *dtype; int flags; } Array;
 typedef PyObject *NewArray(PyObject *, int, word *, int, word *, void *, int, int, PyObject *);
 typedef int SetBase(PyObject *, PyObject *);
-enum { INT64 = 7, UINT64 = 8, LONGLONG = 9 }; /* LONGLONG, and the next, are other names of the first two */
+enum { INT64 = 7, UINT64 = 8, LONGLONG = 9 }; /* LONGLONG and its successor are other numbers of the first two */
 enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITABLE = 0x400, ARRAY_TYPE = 2, BOOL_TYPE = 8, NEW = 93, SET_BASE = 282 };
 static void **numpy;
 
-/* ---- Numba: what its code calls, and what it returns */
+/* ---- Numba: the types of its results and exceptions, and the functions that compiled code calls */
 
 typedef struct { word references; void *destroy, *inner, *data; word size; } Memory;
 typedef struct { const char *pickled; int size; } Raised;
@@ -64,7 +63,7 @@ enum { OK = 0, OK_NONE = -2 };
 void *malloc(unsigned long);
 void free(void *);
 
-/* Memory of arrays: a head that counts who holds it, then the data, on a cache line of its own. */
+/* The memory of an array: a header with a reference count, then the data, aligned to 64 bytes. */
 Memory *NRT_MemInfo_alloc(word size)
 {
     Memory *made = malloc(sizeof(Memory) + 64 + size);
@@ -77,16 +76,16 @@ Memory *NRT_MemInfo_alloc_aligned(word size, unsigned align) { return align <= 6
 
 void *NRT_Allocate(word size) { return malloc(size); }
 void NRT_Free(void *data) { free(data); }
-void NRT_MemInfo_call_dtor(Memory *memory) { free(memory); } /* nobody holds it any more */
+void NRT_MemInfo_call_dtor(Memory *memory) { free(memory); } /* the last reference is gone */
 
-static void let_go(PyObject *capsule) /* an array of Python's that held it is gone */
+static void let_go(PyObject *capsule) /* NumPy has freed the array that held this reference */
 {
     Memory *memory = PyCapsule_GetPointer(capsule, 0);
     if (__atomic_sub_fetch(&memory->references, 1, __ATOMIC_ACQ_REL) == 0)
         free(memory);
 }
 
-/* ---- arguments: each is taken as just what the kernel was compiled for, or there is a TypeError */
+/* ---- arguments: exactly the types that the kernel was compiled for, or else a TypeError */
 
 static PyObject *refused(const char *kernel, int argument, const char *wanted)
 {
@@ -134,10 +133,10 @@ static int whole_of(PyObject *given, word *to, int is_signed)
 
 /* ---- results */
 
-/* An array that holds the memory in which a kernel made it. */
+/* Returns a NumPy array over the memory of a kernel's result, and keeps the reference to it. */
 static PyObject *array_from(Memory *memory, void *data, int dims, word *shape, int number)
 {
-    PyObject *owner = PyCapsule_New(memory, 0, let_go); /* ValueError for no memory: a kernel may not return an argument */
+    PyObject *owner = PyCapsule_New(memory, 0, let_go); /* ValueError if there is none, as in an argument */
     if (!owner)
         return 0;
     int flags = CONTIGUOUS | ALIGNED | WRITABLE;
@@ -149,7 +148,7 @@ static PyObject *array_from(Memory *memory, void *data, int dims, word *shape, i
     return array;
 }
 
-/* What a kernel raised: Numba has pickled (class, arguments, place). */
+/* Raises the exception of a kernel, which Numba has pickled as (class, arguments, place). */
 static PyObject *raise(const Raised *raised)
 {
     PyObject *pickle = PyImport_ImportModule("pickle");
@@ -157,7 +156,7 @@ static PyObject *raise(const Raised *raised)
     PyObject *told = pickle && bytes ? PyObject_CallMethod(pickle, "loads", "O", bytes) : 0;
     if (told)
         PyErr_SetObject(PyTuple_GetItem(told, 0), PyTuple_GetItem(told, 1));
-    Py_DecRef(pickle), Py_DecRef(bytes), Py_DecRef(told); /* each may be absent */
+    Py_DecRef(pickle), Py_DecRef(bytes), Py_DecRef(told); /* NULL is allowed */
     return 0;
 }
 
@@ -165,7 +164,7 @@ static PyObject *raise(const Raised *raised)
 
 #ifdef __x86_64__
 #include <cpuid.h> /* the compiler's own */
-/* Whether this processor, and its system, have all that x86-64-v3 stands for: psABI of x86-64, section 3.1.1. */
+/* Returns whether the processor and the system support x86-64-v3 (psABI of x86-64, section 3.1.1). */
 static int runs_here(void)
 {
     const unsigned v2 = bit_SSE3 | bit_SSSE3 | bit_CMPXCHG16B | bit_SSE4_1 | bit_SSE4_2 | bit_POPCNT;
@@ -178,7 +177,7 @@ static int runs_here(void)
     return fits && __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
 }
 #else
-static int runs_here(void) { return 1; } /* code for aarch64 is for every one of them */
+static int runs_here(void) { return 1; } /* the code is for all aarch64 processors */
 #endif
 
 static PyObject *start(Module *module, const char *sources)

@@ -1,7 +1,7 @@
 """Tries a library that was just built: ``NUMBA_DISABLE_JIT=1 python -m neardup.native.trial FILE``.
 
-One kernel makes arrays, which must be those that the same function makes in Python, and one raises. If Numba laid out
-its memory in another way, this process would die, and not one of a user's.
+One kernel returns arrays, which must equal those of its plain Python function, and one raises an exception. If a new
+release of Numba changed its memory layout, this process would crash instead of a user's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from neardup.native.library import open_library
 
 
 def main(path: Path) -> None:
-    """Raise an exception unless the library in this file does what it should."""
+    """Raise an exception unless the library in this file works."""
     found = vars(open_library(path))
     copies = importlib.import_module("neardup.kernels.copies")
     rows, starts, members = np.array([0, 2]), np.array([0, 3, 4, 6]), np.array([2, 5, 8, 9, 11, 13])

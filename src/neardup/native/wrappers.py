@@ -1,8 +1,9 @@
-"""Writes the functions in C that Python calls in place of kernels: they check, call, and return.
+"""Generates the wrappers of kernels: C functions that Python calls.
 
-A wrapper follows from the types of a kernel alone. It takes the arguments apart into the values that Numba's calling
-convention passes one by one (an array is seven of them or more, a tuple those of its items), calls the machine code
-without the GIL, and makes Python's objects of what comes back. ``runtime.c`` has the parts of which it is made.
+The types of a kernel determine its wrapper. It checks the arguments and splits them into the values that Numba's
+calling convention passes one by one: an array becomes seven or more values, and a tuple becomes those of its items. It
+then calls the machine code without the GIL and converts the result to Python objects. ``runtime.c`` has the functions
+that all wrappers share.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from numba import types
 RUNTIME = Path(__file__).with_name("runtime.c")
 IN_C = {types.int64: "word", types.uint64: "word", types.float64: "double", types.boolean: "unsigned char"}
 IN_LLVM = {"word": "i64", "double": "double", "unsigned char": "i8"}
-"""What LLVM calls the types of C that stand in a call of machine code; all others are pointers."""
+"""LLVM's names for the C types that wrappers pass to machine code. All other types are pointers."""
 
 
 class Compiled(NamedTuple):
     """A kernel that was compiled for arguments of some types."""
 
     name: str
-    """What Python calls it: ``module.function``."""
+    """The name in Python: ``module.function``."""
     symbol: str
-    """What the linker calls its machine code."""
+    """The name of its machine code for the linker."""
     arguments: tuple[Any, ...]
     result: Any
-    """Numba's types."""
+    """The Numba type of the result; ``arguments`` has those of the arguments."""
     passed: list[str]
-    """The types of all that is passed to the machine code, as LLVM writes them."""
+    """The LLVM types of all values that are passed to the machine code."""
 
 
 class Passed(NamedTuple):
@@ -43,8 +44,8 @@ class Passed(NamedTuple):
 def module(kernels: list[Compiled], name: str, sources: str) -> str:
     """Return the source of the extension module ``name``, with a function for each name among the kernels.
 
-    Of several kernels of one name the first is called whose types fit. ``sources`` becomes the string SOURCES of the
-    module. Raises NotImplementedError for types that no kernel has had yet.
+    If several kernels have the same name, the first one whose types match is called. ``sources`` becomes the constant
+    SOURCES of the module. Raises NotImplementedError for types that wrappers do not support.
     """
     parts = [RUNTIME.read_text("utf-8")]
     methods: dict[str, str] = {}
@@ -59,7 +60,7 @@ def module(kernels: list[Compiled], name: str, sources: str) -> str:
 
 
 def _wrapper(kernel: Compiled, otherwise: str | None) -> str:
-    """Return the function that Python calls; it hands over to ``otherwise`` where the types do not fit."""
+    """Return the C function that Python calls. It calls ``otherwise``, if given, for arguments of other types."""
     lines: list[str] = []
     passed = [Passed("void *", "&made"), Passed("Raised **", "&raised")]
     for i, kind in enumerate(kernel.arguments):
@@ -89,10 +90,10 @@ static PyObject *call_{kernel.symbol}(PyObject *self, PyObject **given, word cou
 
 
 def _taken(kind: Any, given: str, name: str, wrong: str, lines: list[str]) -> list[Passed]:
-    """Add the lines that take an argument apart, and return the values that stand for it.
+    """Append the lines that check and split an argument, and return the values that are passed for it.
 
-    ``given`` is the object of Python, ``name`` begins the names of all variables, and ``wrong`` is returned where the
-    object is of another type.
+    ``given`` is a C expression for the Python object, ``name`` is the prefix of all variables, and ``wrong`` is the C
+    expression to return if the object has another type.
     """
     if isinstance(kind, types.Array):
         if kind.layout != "C" or not kind.aligned:
@@ -123,7 +124,7 @@ def _taken(kind: Any, given: str, name: str, wrong: str, lines: list[str]) -> li
 
 
 def _in_c(kind: Any) -> str:
-    """Return the type in C of the place to which machine code writes a result."""
+    """Return the C type of the variable to which machine code writes its result."""
     if isinstance(kind, types.Array):
         return f"MADE({kind.ndim})"
     if isinstance(kind, types.BaseTuple):
@@ -132,7 +133,7 @@ def _in_c(kind: Any) -> str:
 
 
 def _given(kind: Any, made: str) -> tuple[str, list[str]]:
-    """Return the format and the values by which Python's ``Py_BuildValue`` makes an object of a result."""
+    """Return the arguments of ``Py_BuildValue`` that convert a result: the format and the values."""
     if isinstance(kind, types.Array):
         if kind.layout != "C":
             raise NotImplementedError(f"a result of the type {kind}")
@@ -150,5 +151,5 @@ def _given(kind: Any, made: str) -> tuple[str, list[str]]:
 
 
 def _number(kind: Any) -> int:
-    """Return NumPy's number of the type of an array's items."""
+    """Return NumPy's type number of the items of an array."""
     return np.dtype(str(kind.dtype)).num
