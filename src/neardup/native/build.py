@@ -1,6 +1,6 @@
 """Builds the library of all kernels: ``python -m neardup.native.build FOLDER``, which ``hatch_build.py`` runs.
 
-Two processes compile half of the kernels each, and write one object file each. ``wrappers`` generates the C source of
+Two processes each compile half of the kernels into one object file. ``wrappers`` generates the C source of
 the extension module, and a C compiler (the system's or that of the package ziglang) compiles it and links it with the
 object files. ``trial`` then tries the library in a process without Numba.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ PROCESSORS = {"x86_64": "x86-64-v3", "aarch64": "generic"}
 x86-64-v3 means a processor with AVX2, of 2013 or later (psABI of x86-64, section 3.1.1).
 """
 GLIBC = "2.17"
-"""The oldest C library that a library linked by ziglang runs with."""
+"""The oldest glibc that a library linked by ziglang runs on."""
 
 
 def build(target: Path) -> Path:
@@ -38,15 +39,21 @@ def build(target: Path) -> Path:
     """
     if sys.platform != "linux" or platform.machine() not in PROCESSORS:
         raise RuntimeError(f"there is no library for {sys.platform} on {platform.machine()}")
-    made = target / library.FILE
-    with tempfile.TemporaryDirectory() as place:
-        source, objects = Path(place, f"{library.NAME}.c"), [Path(place, f"{i}.o") for i in range(2)]
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
-            kernels = sorted(each for half in pool.starmap(compile_half, enumerate(objects)) for each in half)
-        source.write_text(wrappers.module(kernels, library.NAME, library.sources()), "utf-8")
+    for name in [name for name in os.environ if name.startswith("NUMBA_")]:
+        del os.environ[name]  # settings of whoever builds, such as NUMBA_DISABLE_JIT
+    os.environ["NEARDUP_NATIVE"] = "build"
+    sources = library.sources()
+    with tempfile.TemporaryDirectory(dir=target) as place:
+        source, made = Path(place, f"{library.NAME}.c"), Path(place, library.FILE)
+        objects = [Path(place, f"{i}.o") for i in range(2)]
+        with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            kernels = sorted(each for half in pool.map(compile_half, range(2), objects) for each in half)
+        source.write_text(wrappers.module(kernels, library.NAME, sources), "utf-8")
         _run(*link_command(made, source, objects))
-    _run(sys.executable, "-m", "neardup.native.trial", made)
-    return made
+        _run(sys.executable, "-m", "neardup.native.trial", made)
+        if library.sources() != sources:
+            raise RuntimeError("the sources changed during the build")
+        return made.replace(target / library.FILE)
 
 
 def link_command(target: Path, source: Path, objects: list[Path]) -> list[str | Path]:
@@ -72,11 +79,12 @@ def _run(*words: str | Path) -> None:
 
 def compile_half(number: int, target: Path) -> list[wrappers.Compiled]:
     """Compile one half of all kernels into an object file, and return the facts that ``wrappers`` needs."""
-    os.environ["NEARDUP_NATIVE"] = "build"
-    gc.set_threshold(100_000, 20, 100)  # looking for garbage takes a tenth of compiling; at this distance 2 %
+    gc.set_threshold(
+        100_000, 20, 100
+    )  # garbage collection takes 10 % of the time by default, and 2 % with these thresholds
     from neardup.native.compile import compile_into
 
-    for path in library.folder("kernels").glob("[!_]*.py"):
+    for path in sorted(library.folder("kernels").glob("[!_]*.py")):
         importlib.import_module(f"neardup.kernels.{path.stem}")
     return compile_into(target, halves()[number], PROCESSORS[platform.machine()])
 

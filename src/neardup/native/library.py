@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +13,7 @@ from typing import Any
 NAME = "_kernels"
 FILE = f"{NAME}.abi3.so"
 
-why_not = "it was built without one"
+why_not = "no library is in use"
 """The reason for which ``load`` returned None."""
 
 
@@ -38,7 +38,7 @@ def load() -> ModuleType | None:
     """Return the library, or None if there is none for this processor and these sources."""
     global why_not
     path = folder("native") / FILE
-    if not path.is_file():
+    if not path.is_file() or ".abi3.so" not in EXTENSION_SUFFIXES:  # as in free-threaded Python
         return None
     try:
         found = open_library(path) if isinstance(path, Path) else _unpacked(path.read_bytes())

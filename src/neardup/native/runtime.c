@@ -11,7 +11,7 @@ typedef struct { word references; void *type; } PyObject; /* not so in free-thre
 
 /* ---- Python's stable ABI */
 
-extern PyObject *PyExc_TypeError, *PyExc_ImportError, PyBool_Type;
+extern PyObject *PyExc_TypeError, *PyExc_ImportError, *PyExc_SystemError, PyBool_Type;
 void Py_DecRef(PyObject *);
 void *PyEval_SaveThread(void), PyEval_RestoreThread(void *);
 PyObject *PyErr_Format(PyObject *, const char *, ...), *PyErr_Occurred(void);
@@ -43,14 +43,14 @@ typedef struct {
 } Module;
 enum { FASTCALL = 0x80, TUPLE_SUBCLASS = 1 << 26, API_VERSION = 3 };
 
-/* ---- NumPy: the fields of an array that its own macros read, and four entries of its C API table */
+/* ---- NumPy: the fields of an array that its own macros read, and entries of its C API table */
 
 typedef struct { PyObject head; void *type; char kind, letter, order, flags; int number; } Dtype;
 typedef struct { PyObject head; void *data; int dims; word *shape, *strides; PyObject *base; Dtype *dtype; int flags; } Array;
 typedef PyObject *NewArray(PyObject *, int, word *, int, word *, void *, int, int, PyObject *);
 typedef int SetBase(PyObject *, PyObject *);
 enum { INT64 = 7, UINT64 = 8, LONGLONG = 9 }; /* LONGLONG and its successor are other numbers of the first two */
-enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITABLE = 0x400, ARRAY_TYPE = 2, BOOL_TYPE = 8, NEW = 93, SET_BASE = 282 };
+enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITABLE = 0x400, ABI = 0, ARRAY_TYPE = 2, BOOL_TYPE = 8, NEW = 93, SET_BASE = 282 };
 static void **numpy;
 
 /* ---- Numba: the types of its results and exceptions, and the functions that compiled code calls */
@@ -78,10 +78,10 @@ void *NRT_Allocate(word size) { return malloc(size); }
 void NRT_Free(void *data) { free(data); }
 void NRT_MemInfo_call_dtor(Memory *memory) { free(memory); } /* the last reference is gone */
 
-static void let_go(PyObject *capsule) /* NumPy has freed the array that held this reference */
+static void let_go(PyObject *capsule) /* called with the GIL when NumPy has freed the array that held the reference */
 {
     Memory *memory = PyCapsule_GetPointer(capsule, 0);
-    if (__atomic_sub_fetch(&memory->references, 1, __ATOMIC_ACQ_REL) == 0)
+    if (--memory->references == 0)
         free(memory);
 }
 
@@ -151,6 +151,8 @@ static PyObject *array_from(Memory *memory, void *data, int dims, word *shape, i
 /* Raises the exception of a kernel, which Numba has pickled as (class, arguments, place). */
 static PyObject *raise(const Raised *raised)
 {
+    if (!raised)
+        return PyErr_Format(PyExc_SystemError, "a kernel failed without an exception");
     PyObject *pickle = PyImport_ImportModule("pickle");
     PyObject *bytes = PyBytes_FromStringAndSize(raised->pickled, raised->size);
     PyObject *told = pickle && bytes ? PyObject_CallMethod(pickle, "loads", "O", bytes) : 0;
@@ -172,7 +174,7 @@ static int runs_here(void)
     unsigned a, b, c, d, saved;
     int fits = __get_cpuid(1, &a, &b, &c, &d) && (c & v3) == v3;
     if (fits)
-        __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+        __asm__ volatile("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
     fits = fits && (saved & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & more) == more;
     return fits && __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
 }
@@ -183,7 +185,7 @@ static int runs_here(void) { return 1; } /* the code is for all aarch64 processo
 static PyObject *start(Module *module, const char *sources)
 {
     if (!runs_here())
-        return PyErr_Format(PyExc_ImportError, "it lacks AVX2");
+        return PyErr_Format(PyExc_ImportError, "it has no full support for AVX2");
     PyObject *inner = PyImport_ImportModule("numpy._core._multiarray_umath");
     if (!inner) { /* NumPy 1 */
         PyErr_Clear();
@@ -191,6 +193,8 @@ static PyObject *start(Module *module, const char *sources)
     }
     PyObject *table = inner ? PyObject_GetAttrString(inner, "_ARRAY_API") : 0;
     numpy = table ? PyCapsule_GetPointer(table, 0) : 0;
+    if (numpy && ((unsigned (*)(void))numpy[ABI])() >= 0x3000000)
+        return PyErr_Format(PyExc_ImportError, "its NumPy is newer than the library");
     PyObject *made = numpy ? PyModule_Create2(module, API_VERSION) : 0;
     return made && PyModule_AddStringConstant(made, "SOURCES", sources) == 0 ? made : 0;
 }

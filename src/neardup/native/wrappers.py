@@ -79,7 +79,7 @@ static PyObject *call_{kernel.symbol}(PyObject *self, PyObject **given, word cou
         return PyErr_Format(PyExc_TypeError, "{kernel.name} takes {len(kernel.arguments)} arguments");
     {body}
     {_in_c(kernel.result)} made;
-    Raised *raised;
+    Raised *raised = 0;
     void *thread = PyEval_SaveThread();
     int status = {kernel.symbol}({", ".join(each.value for each in passed)});
     PyEval_RestoreThread(thread);
