@@ -5,7 +5,7 @@
 >>> len(found.pairs)
 1
 
-Names are bound when they are first used: ``import neardup`` loads neither numpy nor numba nor pyarrow.
+Names are bound when they are first used: ``import neardup`` loads neither NumPy nor kernels nor PyArrow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The process that has loaded everything and forks for each run: ``python -m tests.warm.server FOLDER``.
 
-It loads nothing but Numba by itself. Each run tells at its end which modules and which compiled kernels it had to load
-that the server has not; the server loads the same, and the next run of that kind finds them there. So the server never
-runs a line of a command itself, and what a run finds is what a start would have given it: no cache is filled, no pool
-is made, no seed is drawn. It has one thread, and refuses to fork otherwise.
+It loads only the library of kernels, or Numba, by itself. Each run tells at its end which modules and which compiled
+kernels it had to load that the server has not; the server loads the same, and the next run of that kind finds them
+there. So the server never runs a line of a command itself, and what a run finds is what a start would have given it: no
+cache is filled, no pool is made, no seed is drawn. It has one thread, and refuses to fork otherwise.
 """
 
 from __future__ import annotations

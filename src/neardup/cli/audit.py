@@ -77,7 +77,7 @@ def audit(
             output_format(misses, None)
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
-    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.inputs.reader import open_inputs  # imported after the checks, because these load kernels
     from neardup.tasks.audit.public import audit_search
 
     with ExitStack() as stack:

@@ -196,7 +196,7 @@ def dedup(
     elif keep.rule == "none" and prefer:
         raise click.UsageError("--keep none keeps no document rather than others. Leave --prefer out.")
     else:
-        tuning.make_spec(search)  # what contradicts is said before numba is loaded
+        tuning.make_spec(search)  # contradictions are reported before kernels are loaded
     from neardup.cli.passages_text import step_rows
     from neardup.tasks.dedup.passage_step import PassageStep, cut_before, cut_passages
     from neardup.tasks.dedup.policy import Policy, check_policy, make_spec, open_protected

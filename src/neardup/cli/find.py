@@ -157,7 +157,7 @@ def find(
     named = [name for target in tables for name in target.files]
     files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
-    # imported after the checks, because it loads numba
+    # imported after the checks, because it loads kernels
     from neardup.tasks.find import candidate_table, candidate_task, check_candidates, open_across
 
     with ExitStack() as stack:

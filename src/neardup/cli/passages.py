@@ -115,7 +115,7 @@ def passages(
     )
     if report is not None:
         files += check_page(read, report, files, glob=reading.glob)
-    from neardup.tasks.repeats.chains import Changes, passage_run  # not before the checks: these load numba
+    from neardup.tasks.repeats.chains import Changes, passage_run  # imported after the checks, because it loads kernels
     from neardup.tasks.repeats.copies import check_copies, write_cut_copies
     from neardup.tasks.repeats.decided import DecidedCuts
     from neardup.tasks.repeats.groups import top_groups

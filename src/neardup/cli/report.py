@@ -165,7 +165,7 @@ def report(
         _check_no_search(ctx)
     wanted = _check_site(inputs, output, site)
     from neardup.cli.summary import summary_lines
-    from neardup.tasks.report.build import build  # these not before the checks: they load numba
+    from neardup.tasks.report.build import build  # imported after the checks, because these load kernels
     from neardup.tasks.report.earlier_pairs import read_pairs
     from neardup.tasks.report.originals import check_inputs
     from neardup.tasks.report.prepared import Prepared

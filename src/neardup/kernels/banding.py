@@ -46,7 +46,7 @@ def short_keys(values, width, first, keys):
     factors = np.empty(bands * width, np.uint64)
     for s in range(bands * width):
         factors[s] = mix(np.uint64(s + 1) * M1) | np.uint64(1)
-    # with unsigned indices numba skips its test for negative ones: 4.3 ns a key instead of 7.2
+    # with unsigned indices Numba skips its test for negative ones: 4.3 ns a key instead of 7.2
     for i in range(values.shape[0]):
         s = np.uint64(0)
         at = np.uint64(first + i) * np.uint64(5)

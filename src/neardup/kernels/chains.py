@@ -36,7 +36,7 @@ BEGIN, END, SOURCE, SOURCE_END, DIFFERENCES, SCORE, FIRST_PIECE, PIECES = range(
 
 
 class Rules(NamedTuple):
-    """What a chain must be; all but the last in units."""
+    """The least and greatest sizes of a chain, in units, and its least similarity."""
 
     match: int
     """Of the shortest segment: so many that are equal."""

@@ -180,10 +180,10 @@ def _behind_lines(data, at, lines):
 
 @kernel("uint8[::1], int64, int64, int64, boolean, int64, int64")
 def find_stop(data, at, size, delimiter, relaxed, patience, most):
-    """Where the records of ``data[at:size]`` may be cut: behind the last whole one, or behind the first ``most``.
+    """Return where the records of ``data[at:size]`` may be cut: after the last whole one, but after at most ``most``.
 
-    The arguments are those of ``scan_records``, which reads just the records before that place. They and the blank
-    lines among them are ``most`` at most. ``at`` where the first is not whole.
+    Blank lines count as records. The result is ``at`` if the first record is not whole. The arguments are those of
+    ``scan_records``, which reads exactly the records before that place.
     """
     start = at  # of the record at hand
     count = 0  # records and blank lines before it

@@ -167,7 +167,7 @@ class Classes(NamedTuple):
     starts: Any
     """int64[classes + 1]: where the members of each begin in ``sorted``."""
     sorted: Any
-    """int64[members]: rows by class, in order."""
+    """int64[members]: the rows of all members, sorted by class and then by row."""
     documents: Any
     """int64[classes]: distinct documents of each."""
     count: Any

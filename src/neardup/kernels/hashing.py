@@ -11,7 +11,7 @@ by each run, multipliers too, after the texts were written (``stages.shingle.Has
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
 document of any size needs one chunk of scratch. Its callers loop until it writes none or, to ask once less, fewer than
-fit, with the call in the body: numba cannot type an assignment in a condition.
+fit, with the call in the body: Numba cannot type an assignment in a condition.
 """
 
 from __future__ import annotations

@@ -333,9 +333,9 @@ def slot(token, keys):
 
 @kernel(PREFIXES, "int64[::1]")
 def postings_of(prefixes, order):
-    """The fields of ``Postings`` of all shingles that are to be indexed. Linear: count, then place.
+    """Return the fields of ``Postings`` for all indexed shingles. Linear: count the sets of each, then place them.
 
-    ``order``, unless it is empty, is that of the sets of each shingle, in place of a rising one.
+    The sets of a shingle are in rising order, or in that of ``order`` unless it is empty.
     """
     tokens, begins, held = prefixes.tokens, prefixes.starts, prefixes.held_indexed
     total = held.sum()

@@ -21,7 +21,7 @@ from neardup.native.declare import kernel, part
 
 # Places in the state array of read_records, which carries it from one call to the next.
 AT = 0  # position of the next line
-LINE = 1  # its number
+LINE = 1  # number of that line
 OUT_AT = 2  # bytes of text written
 IDS_AT = 3  # bytes of string ids written
 DOCUMENTS = 4  # records written

@@ -35,7 +35,7 @@ def _copy_text(begin, offsets, out, to):
 
 @part
 def _batch_of(row, batches):
-    """Return the batch of a row, by halves, without a branch that the row decides."""
+    """Return the batch of a row, by a binary search without a branch that depends on the row."""
     low, size = 0, batches.shape[0]
     while size > 1:
         half = size >> 1

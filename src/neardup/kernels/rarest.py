@@ -250,7 +250,7 @@ def table_of(
     ``held[i]`` are of set i, from ``starts[i]`` on in ``tokens``, which has no others. ``order`` is that of the sets of
     a list; rising, if empty. The bitmap has ``bits`` bits, or up to twice as many. 32 bytes a distinct shingle, and 4
     for each set that keeps one with others.
-    NumPy makes the arrays: it asks for large pages, which numba does not, and every access misses the cache.
+    NumPy makes the arrays: it asks for large pages, which Numba does not, and every access misses the cache.
     """
     bitmap = np.zeros(1 << max(0, (-(-int(bits) // 64) - 1).bit_length()), np.uint64)
     distinct = _distinct_at_most(tokens, salt)

@@ -39,7 +39,7 @@ FACE = np.uint64(64 - SEEN)
 
 
 class Index(NamedTuple):
-    """The shingles by which partners of n sets will be known."""
+    """The shingles of n sets that identify their partners."""
 
     rows: Any
     """int64[n]: the document of each set."""

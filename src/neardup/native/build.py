@@ -1,7 +1,7 @@
 """Builds the library of all kernels: ``python -m neardup.native.build FOLDER``, which ``hatch_build.py`` runs.
 
-Two processes each compile half of the kernels into one object file. ``wrappers`` generates the C source of
-the extension module, and a C compiler (the system's or that of the package ziglang) compiles it and links it with the
+Two processes each compile half of the kernels into one object file. ``wrappers`` generates the C source of the
+extension module, and a C compiler (the system's or that of the package ziglang) compiles it and links it with the
 object files. ``trial`` then tries the library in a process without Numba.
 """
 
@@ -79,9 +79,7 @@ def _run(*words: str | Path) -> None:
 
 def compile_half(number: int, target: Path) -> list[wrappers.Compiled]:
     """Compile one half of all kernels into an object file, and return the facts that ``wrappers`` needs."""
-    gc.set_threshold(
-        100_000, 20, 100
-    )  # garbage collection takes 10 % of the time by default, and 2 % with these thresholds
+    gc.set_threshold(100_000, 20, 100)  # garbage collection takes 2 % of the time in place of 10
     from neardup.native.compile import compile_into
 
     for path in sorted(library.folder("kernels").glob("[!_]*.py")):

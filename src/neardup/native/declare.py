@@ -5,7 +5,7 @@ kernel only reads it, and a ``record`` declares the fields of a NamedTuple. Call
 library raises TypeError for others, and Numba would compile the kernel again, which the tests forbid.
 
 With ``NUMBA_DISABLE_JIT=1`` every kernel is its plain Python function, so a debugger can step through it, and an index
-out of bounds is an IndexError. It takes about a hundred times as long. For this mode, kernels write ``np.int64(x)``
+out of bounds raises IndexError. This mode is about a hundred times as slow. For it, kernels write ``np.int64(x)``
 before they calculate with a small integer from an array: NumPy keeps the eight bits of a uint8, and Numba uses 64.
 """
 

@@ -175,7 +175,7 @@ def _write(table: Written, stream: BinaryIO, format: str, spec: dict[str, Any], 
 def _write_parquet(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], stream: BinaryIO, spec: dict[str, Any]
 ) -> None:
-    import pyarrow.parquet as pq  # which loads file systems and sockets
+    import pyarrow.parquet as pq  # imported here, because it imports file systems and sockets
 
     note = json.dumps(spec, sort_keys=True).encode()
     noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
@@ -191,7 +191,7 @@ def _lines(
 
     A piece is valid until the next one, because all are written in one place, which stays in the cache.
     """
-    from neardup.inputs.batches import documents_from  # imported here, because looking at a name needs no numba
+    from neardup.inputs.batches import documents_from  # imported here, because checking a name needs no kernels
     from neardup.kernels.lines import write_rows
 
     names, escaped = schema.names, _csv_text if format == "csv" else _json_escaped

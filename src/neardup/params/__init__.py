@@ -7,7 +7,7 @@
     options   ``SearchOptions``, ``InputOptions``, ``RunOptions``: what is asked for, as it was given
 
 Choosing bands from a recall target is in ``tuning``; what the parameters do is in the stages. Nothing here imports
-numpy or numba, so that ``neardup --help`` stays instant.
+NumPy or kernels, so that ``neardup --help`` stays instant.
 """
 
 # each module lists in its ``__all__`` what it has for others

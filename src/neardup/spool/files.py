@@ -218,7 +218,7 @@ class SpoolFile:
         """Read ranges, rising, one behind the other into one place; a few system calls where they are near."""
         if not starts.size:
             return
-        from neardup.kernels.reading import read_pieces  # here: whoever checks names of outputs needs no numba
+        from neardup.kernels.reading import read_pieces  # imported here, because checking output names needs no kernels
 
         self._written_out(int(starts[-1] + sizes[-1]))
         places = starts_of(sizes)

@@ -157,7 +157,7 @@ class FileTexts(Texts):
 
 def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:
     """Return whether the bytes at each pair of addresses are equal; the caller keeps that memory alive."""
-    from neardup.kernels.equal import equal_bytes  # imported here, because checking output names needs no numba
+    from neardup.kernels.equal import equal_bytes  # imported here, because checking output names needs no kernels
 
     equal = np.empty(lengths.size, dtype=np.bool_)
     equal_bytes(first, second, lengths, equal)

@@ -83,7 +83,7 @@ def add(
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False, threads=threads) as held:
         if target is not None:
-            from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
+            from neardup.inputs.reader import open_inputs  # imported after the checks, because it loads kernels
 
             reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
             how = {"threshold": threshold, "on_duplicate": on_duplicate}

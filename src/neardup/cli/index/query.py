@@ -85,7 +85,7 @@ def query(
     listing = ListOptions(with_text=with_text)
     check_listing([target], listing)
     most = (fit_listing(listing) if target.is_for_the_eye else listing).with_text
-    from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
+    from neardup.inputs.reader import open_inputs  # imported after the checks, because it loads kernels
 
     begin = time.perf_counter()
     how: dict[str, Any] = {"top": top, "threshold": threshold, "where": where}

@@ -61,7 +61,7 @@ class Counts:
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
-    from neardup.index.prepared import check_columns_read  # after the checks of outputs, because these load numba
+    from neardup.index.prepared import check_columns_read  # after the checks of outputs, because these load kernels
     from neardup.index.stream.admitting import texts_of
     from neardup.inputs.names import ids_of
 

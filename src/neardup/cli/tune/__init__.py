@@ -125,7 +125,7 @@ def tune(
     whom = ask if ask is not None or labels is not None or budget == 0 else TERMINAL
     _check_whom(whom, budget)
     check_targets([*inputs, *([Path(labels)] if labels is not None else [])], [output, kept], glob=reading.glob)
-    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.inputs.reader import open_inputs  # imported after the checks, because these load kernels
     from neardup.tasks.tune.answers import AnswerFile, Labels
 
     with usage_errors():

@@ -1,7 +1,7 @@
 """The process that reads documents for a run: asked over stdin, it answers over stdout, within its limits.
 
 A message is a mark, the number of the request, its kind and its length, then so many bytes. The child ends when its
-stdin does. It loads neither numpy nor pyarrow nor numba (but for compressed documents), so that it starts in about
+stdin does. It loads neither NumPy nor PyArrow nor kernels (but for compressed documents), so that it starts in about
 0.1 s and takes about 20 MB.
 
 A document that passes a limit ends the process, by the exit code that says which. Failing an allocation instead would

@@ -49,7 +49,7 @@ def texts(given: Mapping[str, str], shingle: Shingle, normalize: Normalize) -> M
     """Documents by name, cut into shingles; with ``item`` a text is a set of items with white space between."""
     if shingle.kind == "item":
         return sets({name: text.split() for name, text in given.items()}, normalize)
-    from neardup.stages.shingle import shingles  # brings numba, which sets and matrices can do without
+    from neardup.stages.shingle import shingles  # imports the kernels, which sets and matrices do not need
 
     documents = []
     for name, text in given.items():
@@ -191,7 +191,7 @@ def family(
     The signature of a set is in every family the slot-wise minimum of those of its elements, so what each slot makes of
     a row is the signature of that one shingle: for each row the values of all slots, None for one that stays empty.
     """
-    import numpy as np  # and numba with what follows: explicit functions can do without
+    import numpy as np  # and kernels with what follows: explicit functions need neither
 
     from neardup.stages import sketch as sketch_stage
     from neardup.stages.shingle import Hasher, build_sets
